@@ -5,7 +5,7 @@ import pytest
 from canonry.language.reading.reading import read_statements
 from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.stems import find_names, is_part_of, name_parts, terms_of
-from canonry.log.schemas.identity_keys import part_mark, skeleton_mark, texts_in
+from canonry.log.schemas.identity_keys import confusable_key, part_mark, texts_in
 from canonry.readmodels.catalog import normalise_text
 from canonry.values.json_values import fold_text, plain_signs
 
@@ -90,7 +90,7 @@ def test_only_characters_are_found_by_parts_of_their_names() -> None:
 
     assert anna < texts_in("character", {"name": "Anna Berg"}, None)
     assert anna.isdisjoint(texts_in("location", {"name": "Anna Berg"}, None))
-    assert skeleton_mark("character", "Anna Berg") in texts_in(
+    assert confusable_key("character", "Anna Berg") in texts_in(
         "character", {"name": "Anna Berg"}, None
     )
 

@@ -104,7 +104,7 @@ def _id_of_name(project: str, sort: str, name: str) -> str:
 def normalise_text(text: str) -> str:
     """Normalise a text to compare it without regard to case or encoding.
 
-    Canonically equal texts become equal, as do all apostrophes and hyphens; look-alike letters stay
+    Canonically equal texts become equal, as do all apostrophes and hyphens; confusable letters stay
     different.
     """
     if text.isascii():

@@ -39,7 +39,7 @@ from canonry.log.items.entities import Entity, EntityClass, normalised_name
 from canonry.log.items.facts import Axiom, FactDraft
 from canonry.log.items.secret_parts import as_seen
 from canonry.log.observations import limit_audience
-from canonry.log.schemas.identity_keys import skeleton_mark
+from canonry.log.schemas.identity_keys import confusable_key
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.readmodels.ports.state import IdentifierQuery
 from canonry.values.audience import GAME_MASTERS, Audience, audience_covers, viewer_of
@@ -93,9 +93,9 @@ async def create_entity(
             derives_from=derives_from,
         )
         # They only cause a warning, so the verdict does not read the key of the name.
-        name, skeleton = normalised_name(new.name), skeleton_mark(new.entity_type, new.name)
+        name, confusable = normalised_name(new.name), confusable_key(new.entity_type, new.name)
         spaces = frozenset((backing.space,))
-        query = IdentifierQuery(spaces=spaces, keys=(name, skeleton), entity_type=new.entity_type)
+        query = IdentifierQuery(spaces=spaces, keys=(name, confusable), entity_type=new.entity_type)
         pages = (await canon.state.entities_identified(query)).values()
         known = {each.id: name in each.known_as for page in pages for each in page.items}
         found = (

@@ -30,7 +30,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact
 from canonry.log.items.scenes import Scene, Story
 from canonry.log.items.sources import Source, entity_id_of_alias
-from canonry.log.schemas.identity_keys import part_mark, plain_form, possible_forms, skeleton_mark
+from canonry.log.schemas.identity_keys import confusable_key, part_mark, plain_form, possible_forms
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, EntityType, narrative_type, policy_of
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, FactQuery, IdentifierQuery, RelationQuery
@@ -428,7 +428,7 @@ def _kind_label(kind: type) -> str:
 
 CANDIDATES: Final = 10  # a caller chooses among a few
 _BEGINNING: Final = 3
-"""The number of leading look-alike characters, with marks, that similar names share."""
+"""The number of leading confusable characters, with marks, that similar names share."""
 
 _WORDS_NEAR: Final = 60
 _NONE: Final[Page[Entity]] = Page(items=[], total=0)
@@ -501,7 +501,7 @@ async def find_near(canon: Canon, space: SpaceId, text: str) -> Sequence[Entity]
     pages = await _find_identified(canon, space, dict.fromkeys((*words, *map(part_mark, words))))
     near = {each.id: each for page in pages.values() for each in page.items}
     if not near and (name := unknown_name(text)) is not None:
-        begun = skeleton_mark(EntityType.CHARACTER, name)[:_BEGINNING]
+        begun = confusable_key(EntityType.CHARACTER, name)[:_BEGINNING]
         pages = await _find_identified(canon, space, (begun,), begins=True)
         begin = [each for page in pages.values() for each in page.items]
         near = {e.id: e for e in begin if get_close_matches(name, (e.name, *e.name.split()))}

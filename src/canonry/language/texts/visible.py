@@ -1,4 +1,4 @@
-"""Invisible characters, marks around foreign text, and look-alike letters."""
+"""Invisible characters, marks around foreign text, and confusable letters."""
 
 import json
 import re
@@ -72,10 +72,10 @@ def mark_long_text(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else f"\n{add_marks(text)}\n"
 
 
-# Look-alikes: texts that look the same have the same skeleton.
+# Confusables: texts that look the same have the same form.
 #
-# A skeleton follows UTS #39; it is compared and never shown. The table of confusable characters
-# comes from a package and is read only if a text has more than ASCII.
+# The form is the skeleton of UTS #39; it is compared and never shown. The table of confusable
+# characters comes from a package and is read only if a text has more than ASCII.
 
 _ASCII: Final = str.maketrans(
     {"0": "O", "1": "l", "I": "l", "|": "l", "`": "'", '"': "''", "m": "rn", "%": "º/₀"}
@@ -89,12 +89,12 @@ _SIGHTLESS: Final = re.compile(
 """Code points that are ignored where they are unknown, besides those of category Cf."""
 
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
-"""Accents of Latin, Greek and Cyrillic letters, and the strokes of `ł` and `ø` in skeletons."""
+"""Accents of Latin, Greek and Cyrillic letters, and the strokes of `ł` and `ø` in forms."""
 
 
 @lru_cache(maxsize=4096)  # each append asks for the same names: bench compare, create_entity
-def skeleton_of(text: str) -> str:
-    """Return the skeleton, which is the same for texts that are easily confused."""
+def confusable_form(text: str) -> str:
+    """Return the skeleton of UTS #39, which confusable texts share."""
     if text.isascii():
         return text.translate(_ASCII)
     seen = without_invisible(unicodedata.normalize("NFD", text))
@@ -109,7 +109,7 @@ def without_invisible(text: str) -> str:
 
 
 def strip_accents(text: str) -> str:
-    """Return a skeleton without accents and strokes, which keyboards may lack.
+    """Return a confusable form without accents and strokes, which keyboards may lack.
 
     Marks of other scripts stay, because they distinguish vowels and consonants.
     """
@@ -120,7 +120,7 @@ def strip_accents(text: str) -> str:
 def _confusables() -> Mapping[int, str]:
     """Map each confusable character to the representative of its group.
 
-    The package lists each pair in both directions. A character with several look-alikes represents
+    The package lists each pair in both directions. A character with several confusables represents
     them. Of a single pair it is the sequence of characters, or the lower one.
     """
     data = files("confusable_homoglyphs").joinpath("confusables.json").read_text("utf-8")

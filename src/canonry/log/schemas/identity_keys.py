@@ -7,7 +7,7 @@ from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from canonry.language.texts.stems import name_parts
-from canonry.language.texts.visible import skeleton_of, strip_accents, without_invisible
+from canonry.language.texts.visible import confusable_form, strip_accents, without_invisible
 from canonry.log.items.entities import LABEL_MAX, Entity, is_nameable
 from canonry.log.items.secret_parts import in_compartment
 from canonry.log.schemas.contradictions import values_contradict
@@ -301,8 +301,8 @@ _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 KEY_MARK: Final = "\x1e"
 """Starts an identity key. No searched text starts with it."""
 
-SKELETON_MARK: Final = "\x1d"
-"""Starts the confusable skeleton of a name."""
+CONFUSABLE_MARK: Final = "\x1d"
+"""Starts the confusable form of a name."""
 
 PART_MARK: Final = "\x1c"
 """Starts a word of a person's name."""
@@ -361,7 +361,7 @@ def identifiers_from(
     Keys of several fields may need the `standing` values besides the observed ones.
 
     The identifiers are the normal forms of names, numbers and addresses, the keys by the schema
-    that read the observation, and the skeletons of names.
+    that read the observation, and the confusable forms of names.
     """
     return texts_in(entity_type, observed_fields(observation, keys), keys, standing)
 
@@ -403,26 +403,26 @@ def has_key_of(identifiers: Iterable[str], rule: str) -> bool:
     return any(each.startswith(begins) and rule_of(each[1:]) == rule for each in identifiers)
 
 
-def skeleton_mark(entity_type: str, name: str) -> str:
-    """Return the skeleton of a name as an identifier: names that look the same share it."""
+def confusable_key(entity_type: str, name: str) -> str:
+    """Return the confusable form of a name as an identifier: names that look the same share it."""
     form = _NAME_FORMS.get(entity_type, words_only)
-    bare_form = strip_accents(skeleton_of(form(without_invisible(name))))
-    return SKELETON_MARK + bare_form[:KEY_MAX]
+    bare_form = strip_accents(confusable_form(form(without_invisible(name))))
+    return CONFUSABLE_MARK + bare_form[:KEY_MAX]
 
 
-def skeletons_of(identifiers: Iterable[str]) -> set[str]:
-    """Return the skeletons of all names among an entity's identifiers."""
-    return {text for text in identifiers if text.startswith(SKELETON_MARK)}
+def confusable_keys_of(identifiers: Iterable[str]) -> set[str]:
+    """Return the confusable forms of all names among an entity's identifiers."""
+    return {text for text in identifiers if text.startswith(CONFUSABLE_MARK)}
 
 
-def skeletons_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
-    """Return the skeletons of the names in a record, as `skeletons_of` does."""
+def confusable_keys_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
+    """Return the confusable forms of the names in a record, as `confusable_keys_of` does."""
     given = [fields[name] for name in CALLED if name in fields]
     if not given:
         return _NOTHING
     names = [one for each in given for one in (each if isinstance(each, list) else (each,))]
-    marks = [skeleton_mark(entity_type, each) for each in names if isinstance(each, str)]
-    return frozenset([mark for mark in marks if mark != SKELETON_MARK])
+    marks = [confusable_key(entity_type, each) for each in names if isinstance(each, str)]
+    return frozenset([mark for mark in marks if mark != CONFUSABLE_MARK])
 
 
 def part_mark(form: str) -> str:
@@ -489,7 +489,7 @@ def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
         return _NOTHING
     special = _special_form(entity_type, field, one)
     called = field in CALLED
-    marks = skeletons_in(entity_type, {field: one}) if called else _NOTHING
+    marks = confusable_keys_in(entity_type, {field: one}) if called else _NOTHING
     is_character = called and entity_type == EntityType.CHARACTER
     parts = frozenset(map(part_mark, name_parts(one))) if is_character else _NOTHING
     return frozenset((text[:KEY_MAX], *([special[:KEY_MAX]] if special else ()), *marks, *parts))

@@ -10,12 +10,13 @@ from canonry.log.items.entities import Entity, without_members
 from canonry.log.items.sources import entity_id_of
 from canonry.log.schemas.identity_keys import (
     BETWEEN,
+    CONFUSABLE_MARK,
     CONTENT,
     KEY_MARK,
-    SKELETON_MARK,
     IdentifierOwner,
     Identity,
     KeyReader,
+    confusable_keys_in,
     content_identity,
     has_key_of,
     identities_of,
@@ -24,7 +25,6 @@ from canonry.log.schemas.identity_keys import (
     label_of,
     rule_of,
     searchable_text,
-    skeletons_in,
     texts_in,
 )
 from canonry.log.schemas.narrative import NAME
@@ -59,7 +59,7 @@ class Warned:
 class Assertion:
     """A record as its schema reads it; `identities` are its keys, the strongest first.
 
-    `keys` are the same keys in the form that entities store; `skeletons` are look-alike forms of
+    `keys` are the same keys in the form that entities store; `confusables` are confusable forms of
     its names. `sure` is false for a party that a record only names. `seen_at` is the record's own
     time.
     """
@@ -71,7 +71,7 @@ class Assertion:
     identities: tuple[Identity, ...]
     ids: tuple[EntityId, ...]
     keys: tuple[str, ...]
-    skeletons: frozenset[str]
+    confusables: frozenset[str]
     label: str
     path: str
     sure: bool = True
@@ -131,7 +131,7 @@ def assertion_of(
         identities=found,
         ids=tuple([entity_id_of(user_id, schema.entity_type, each.key) for each in found]),
         keys=tuple([key_mark(each.key) for each in found]),
-        skeletons=skeletons_in(schema.entity_type, typed.fields),
+        confusables=confusable_keys_in(schema.entity_type, typed.fields),
         label=reader.naming.make_label(everything.get),
         path=path,
         sure=sure,
@@ -201,7 +201,7 @@ class Family:
         for entity in self.members:
             for text in sorted(entity.borne):  # keys of identity rules sort first
                 key_text = searchable_text(text)
-                if text.startswith(SKELETON_MARK) or BETWEEN in text:
+                if text.startswith(CONFUSABLE_MARK) or BETWEEN in text:
                     continue
                 rule = rule_of(text[1:]) if text.startswith(KEY_MARK) else None
                 key = EntityKey(
@@ -322,9 +322,9 @@ class Resolution:
 
 @dataclass(slots=True)
 class Candidates:
-    """The candidates for records, by id, by key and by look-alike name.
+    """The candidates for records, by id, by key and by confusable name.
 
-    `others` share a key or a look-alike name, but no record can describe them (see
+    `others` share a key or a confusable name, but no record can describe them (see
     `find_clear_others`).
     """
 
@@ -340,17 +340,17 @@ class Candidates:
         self._index_texts(target, [text for text in target.identifiers if text[0] in _MARKS])
 
     def learn_keys(self, target: Target, assertion: Assertion) -> None:
-        """Add the keys and look-alike names of an assertion to the target."""
+        """Add the keys and confusable names of an assertion to the target."""
         target.fields |= assertion.fields
-        target.identifiers.update(assertion.keys, assertion.skeletons)
-        self._index_texts(target, (*assertion.keys, *assertion.skeletons))
+        target.identifiers.update(assertion.keys, assertion.confusables)
+        self._index_texts(target, (*assertion.keys, *assertion.confusables))
 
     def owners_of(self, entity_type: str, text: str) -> Collection[Target]:
-        """Return the candidates of similar types that ever had a key or look-alike name."""
+        """Return the candidates of similar types that ever had a key or confusable name."""
         return self.by_text.get((similar_types(entity_type), text), _NONE).values()
 
     def other_owners(self, entity_type: str, text: str) -> Sequence[IdentifierOwner]:
-        """Return those of `others` of similar types that ever had a key or look-alike name."""
+        """Return those of `others` of similar types that ever had a key or confusable name."""
         kinds = similar_types(entity_type)
         return [each for each in self.others.get(text, ()) if each.entity_type in kinds]
 
@@ -360,7 +360,7 @@ class Candidates:
             self.by_text.setdefault((kinds, text), {})[target.id] = target
 
 
-_MARKS: Final = frozenset((KEY_MARK, SKELETON_MARK))
+_MARKS: Final = frozenset((KEY_MARK, CONFUSABLE_MARK))
 _NONE: Final[Mapping[EntityId, Target]] = {}
 
 
@@ -410,7 +410,7 @@ def collect_candidates(
 ) -> Candidates:
     """Collect stored entities as candidates; `source_values` come from corrected sources."""
     known = Candidates()
-    asked = {text for each in assertions for text in (*each.keys, *each.skeletons)}
+    asked = {text for each in assertions for text in (*each.keys, *each.confusables)}
     for other in others:
         for text in asked.intersection(other.borne):
             known.others.setdefault(text, []).append(other)
@@ -532,9 +532,9 @@ def other_key_owners(
     """Return other owners of keys that the record adds to its entity."""
     entity_type, family = assertion.schema.entity_type, known.families.get(root_id, [])
     rules = [reason_of(each.rule) for each in assertion.identities]
-    rules += [CONFUSABLE_NAME] * len(assertion.skeletons)
+    rules += [CONFUSABLE_NAME] * len(assertion.confusables)
     found: dict[EntityId, Doubt] = {}
-    for text, reason in zip((*assertion.keys, *assertion.skeletons), rules, strict=True):
+    for text, reason in zip((*assertion.keys, *assertion.confusables), rules, strict=True):
         others = [e.root_id for e in known.owners_of(entity_type, text) if e.root_id != root_id]
         others += [each.id for each in known.other_owners(entity_type, text)]
         if others and not any(text in each.identifiers for each in family):

@@ -36,6 +36,8 @@ from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.schemas.identity_keys import (
     KEY_MARK,
     KeyReader,
+    confusable_key,
+    confusable_keys_of,
     fields_of_rule,
     identities_of,
     key_mark,
@@ -46,8 +48,6 @@ from canonry.log.schemas.identity_keys import (
     possible_forms,
     rule_of,
     searchable_text,
-    skeleton_mark,
-    skeletons_of,
     texts_in,
 )
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
@@ -198,13 +198,13 @@ class _AliasEdit:
             today = names_today(without_members(one), schema, instead)
             current_keys = set(map(searchable_text, today))
             current |= current_keys & wanted
-            skeletons = {skeleton_mark(one.entity_type, each) for each in self.remove}
+            confusables = {confusable_key(one.entity_type, each) for each in self.remove}
             gone = [
                 text
                 for text in one.borne
                 if text not in today
                 and (
-                    text in skeletons
+                    text in confusables
                     or (
                         searchable_text(text) in wanted
                         and searchable_text(text) not in current_keys
@@ -534,7 +534,7 @@ def _require_mergeable(from_: Entity, to: Entity) -> None:
 
 
 _SIMILAR_NAME: Final = ""
-"""Stands for look-alike names in place of an identity rule."""
+"""Stands for confusable names in place of an identity rule."""
 
 _SimilarPair: TypeAlias = tuple[Entity, Entity, str, str]
 """Two entities, the lesser id first, with the rule and the sign that both have."""
@@ -627,7 +627,7 @@ def _first_pairs(
 
 
 async def _entities_near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
-    """Find entities of the account that share a key or a look-alike name with this one."""
+    """Find entities of the account that share a key or a confusable name with this one."""
     ((_, signs),) = await _signs_of(canon, account, (about,))
     texts = {searchable_text(sign) for _, sign in signs}
     found: dict[str, Entity] = {}
@@ -646,7 +646,7 @@ async def _entities_near(canon: Canon, account: Account, about: Entity) -> Seque
 async def _signs_of(
     canon: Canon, account: Account, entities: Sequence[Entity]
 ) -> Sequence[tuple[Entity, Collection[tuple[str, str]]]]:
-    """Return each entity with all keys and look-alike names that its family ever had."""
+    """Return each entity with all keys and confusable names that its family ever had."""
     schemas = await schemas_for(canon, account, entities)
     members = await canon.space_scope(account.space).items_by_id(
         m for e in entities for m in e.members
@@ -660,7 +660,7 @@ async def _signs_of(
             if isinstance(one, Entity):
                 keys = keys_of(one.borne)
                 signs |= {(rule, key) for rule in keys for key in keys[rule]}
-                signs |= {(_SIMILAR_NAME, skeleton) for skeleton in skeletons_of(one.borne)}
+                signs |= {(_SIMILAR_NAME, key) for key in confusable_keys_of(one.borne)}
         found.append((entity, sorted(signs)))
     return found
 
@@ -672,7 +672,7 @@ def _same_sign_pairs(
 ) -> Iterator[_SimilarPair]:
     """Yield all pairs, or those of one entity, once for each shared sign.
 
-    Pairs with a common key come before pairs with look-alike names.
+    Pairs with a common key come before pairs with confusable names.
     """
     by_sign: dict[tuple[frozenset[str], str, str], list[Entity]] = {}
     for entity, signs in known:

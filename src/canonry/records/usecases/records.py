@@ -394,7 +394,7 @@ _FOUND_MAX: Final = 20
 class SimilarEntities:
     """Candidates for records: `entities` one by one, and their survivors in `roots`.
 
-    `others` share a key or a look-alike name, but cannot be described by the records. `contested`
+    `others` share a key or a confusable name, but cannot be described by the records. `contested`
     are texts of several entities; `reads` are the keys that the result depends on. `source_values`
     holds the sources' last values of corrected fields.
     """
@@ -466,7 +466,7 @@ async def _find_owners(
     """Return the searched texts by type, and the owners of each text by type and text."""
     wanted: dict[str, set[str]] = {}
     for assertion in assertions:
-        texts = {*assertion.skeletons}
+        texts = {*assertion.confusables}
         if assertion.identities[0].rule != CONTENT:
             texts.update(map(searchable_text, assertion.keys))
         for entity_type in similar_types(assertion.schema.entity_type) if texts else ():

@@ -15,7 +15,7 @@ from canonry.language.reading.figures import number_of
 from canonry.language.reading.tokens import word_table
 from canonry.language.texts.visible import without_invisible
 
-# Writing. Look-alikes, digits for letters, drawn-out and spaced-out letters are undone; what was
+# Writing. Confusables, digits for letters, drawn-out and spaced-out letters are undone; what was
 # written stays beside it, and so does its place.
 
 TEXT_MAX: Final = 20_000
@@ -85,7 +85,7 @@ def _word_forms(word: str) -> frozenset[str]:
 
 
 def _plain_word(word: str) -> str:
-    """Return the word without accents and with look-alikes replaced."""
+    """Return the word without accents and with confusables replaced."""
     bare_word = word.replace("'", "").replace("\u2019", "")
     if bare_word.isascii():
         return bare_word.casefold()

@@ -1,10 +1,10 @@
-"""Look-alikes: twins in other letters have one skeleton, and what differs to the eye has not."""
+"""Confusable texts in other letters have one form, and texts that look different have several."""
 
 import importlib
 
 import pytest
 
-from canonry.language.texts.visible import skeleton_of, strip_accents, without_invisible
+from canonry.language.texts.visible import confusable_form, strip_accents, without_invisible
 
 
 @pytest.mark.parametrize(
@@ -20,19 +20,19 @@ from canonry.language.texts.visible import skeleton_of, strip_accents, without_i
         ("\U0001d5a0nna", "Anna"),
     ],
 )
-def test_look_alikes_have_one_skeleton(one: str, other: str) -> None:
-    assert skeleton_of(one) == skeleton_of(other)
+def test_confusable_texts_have_one_form(one: str, other: str) -> None:
+    assert confusable_form(one) == confusable_form(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("Anna", "Anne"), ("café", "cafe"), ("李", "王")])
-def test_visibly_different_texts_have_different_skeletons(one: str, other: str) -> None:
-    assert skeleton_of(one) != skeleton_of(other)
+def test_visibly_different_texts_have_different_forms(one: str, other: str) -> None:
+    assert confusable_form(one) != confusable_form(other)
 
 
-def test_ascii_skeletons_match_the_table() -> None:
+def test_ascii_forms_match_the_table() -> None:
     table = importlib.import_module("canonry.language.texts.visible")._confusables()
     for code in range(128):
-        assert skeleton_of(chr(code)) == table.get(code, chr(code))
+        assert confusable_form(chr(code)) == table.get(code, chr(code))
 
 
 def test_nothing_visible_is_removed() -> None:
@@ -53,9 +53,9 @@ def test_nothing_visible_is_removed() -> None:
     ],
 )
 def test_texts_differing_only_in_accents_match_without_them(one: str, other: str) -> None:
-    assert strip_accents(skeleton_of(one)) == strip_accents(skeleton_of(other))
+    assert strip_accents(confusable_form(one)) == strip_accents(confusable_form(other))
 
 
 @pytest.mark.parametrize(("one", "other"), [("\u304c", "\u304b"), ("\u0915\u0940", "\u0915")])
 def test_marks_that_are_letters_of_their_script_are_no_accents(one: str, other: str) -> None:
-    assert strip_accents(skeleton_of(one)) != strip_accents(skeleton_of(other))
+    assert strip_accents(confusable_form(one)) != strip_accents(confusable_form(other))
