@@ -1,1 +1,1 @@
-"""Places, movement, clock and gated proposals of online worlds; the toolset `world`."""
+"""Locations, movement, clock and gated proposals of online worlds; the toolset `world`."""

@@ -1,1 +1,1 @@
-"""The online world as values: places and ways, layers, clocks, lore; all folded from one canon."""
+"""A world as values: locations and exits, layers, clocks, lore; all folded from canon."""

@@ -27,7 +27,7 @@ from canonry.values.json_values import decode_json, encode_json, read_value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exit:
-    """A way out of a location.
+    """An exit of a location.
 
     With `one_way` nothing leads back; without, the opposite exit of the target belongs to it.
     `blocked` says why nobody passes, `requires` names an item without which nobody does. With
@@ -52,7 +52,7 @@ class Exit:
 class Location:
     """A location with its exits and the realms that it lies in, or only is a member of.
 
-    `forbidden` says of a direction why no proposal may open a way there.
+    `forbidden` says of a direction why no proposal may open an exit there.
     """
 
     key: str
@@ -243,7 +243,7 @@ class Atlas:
 
 
 def complete_atlas(atlas: Atlas) -> Atlas:
-    """The atlas with every way back of which nobody spoke, and every border stated from both sides.
+    """The atlas with every unstated exit back, and every border stated from both sides.
 
     A direction that the target of an exit uses otherwise stays as it is; `problems` tells of it.
     """
@@ -563,7 +563,7 @@ def item_id_of(space: SpaceId, key: str) -> EntityId:
 
 
 def layer_id_of(space: SpaceId, key: str) -> EntityId:
-    """The id of a layer; layers and lore have names of their own beside those of places."""
+    """The id of a layer; layers and lore have names of their own beside those of locations."""
     return EntityId(key.lower() if is_uuid(key) else content_id(f"{space}/layer/{key}"))
 
 

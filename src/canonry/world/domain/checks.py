@@ -86,7 +86,7 @@ def reachable_locations(atlas: Atlas, start: str) -> frozenset[str]:
 
 
 def reachable_from(exits: Mapping[Any, Iterable[str]], starts: Iterable[str]) -> frozenset[str]:
-    """Return what any number of ways lead to from the starts, and the starts themselves."""
+    """Return what any number of exits lead to from the starts, and the starts themselves."""
     ring = set(starts)
     seen = set(ring)
     while ring:

@@ -94,7 +94,7 @@ def points_of(
 
 
 def draw_text(atlas: Atlas) -> str:
-    """The world in text: a grid of numbered places, what each number is, and the routes."""
+    """The world in text: a grid of numbered locations, what each number is, and the routes."""
     spots = spots_of(atlas)
     numbers = {key: number for number, key in enumerate(spots, 1)}
     lost = unreachable_locations(atlas)

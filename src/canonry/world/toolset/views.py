@@ -105,13 +105,13 @@ _ORIGIN: Final = TABLE.make_shape("origin")
 def show_exits(
     edges: Sequence[Relation], locations: Mapping[str, Entity], shape: Shape = EXIT
 ) -> list[dict[str, Any]]:
-    """Exits with the names of the places that they lead to."""
+    """Exits with the names of the locations that they lead to."""
     named = {i: location.name for i, location in locations.items()}
     return [shape(edge, name=named.get(edge.to_id)) for edge in edges]
 
 
 def show_events(events: Sequence[Event], locations: Mapping[str, Entity]) -> list[dict[str, Any]]:
-    """Events with the places that they are about."""
+    """Events with the locations that they are about."""
     found = [[locations[i] for i in each.involved if i in locations] for each in events]
     return [EVENT(each, places=at or None) for each, at in zip(events, found, strict=True)]
 

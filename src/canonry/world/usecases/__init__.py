@@ -1,1 +1,1 @@
-"""Worlds: places, clocks, movement and lore, read and changed at one tick."""
+"""Worlds: locations, clocks, movement and lore, read and changed at one tick."""

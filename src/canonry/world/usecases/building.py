@@ -313,8 +313,8 @@ async def routes_on(then: WorldAt, location: EntityId) -> Sequence[NextStop]:
     ]
 
 
-# Leave behind. A person's items lie where the person was; who and what was at a place is at the
-# starter.
+# Leave behind. A person's items lie where the person was; people and items of an erased location
+# move to the default location.
 
 LEFT_MAX = 100_000
 """Limit of the movers and items that are relocated when an item is erased."""

@@ -106,7 +106,7 @@ class LocationContext:
 
     `exits` come in the order of their directions, `realms` the nearest first; `ties` are those of
     the location and of each of these realms, by id. `layers` has the layer that shows of each type
-    that has one. `places` are those that exits lead to and events name, by id.
+    that has one. `places` are the locations that exits lead to and events name, by id.
     """
 
     tick: Tick

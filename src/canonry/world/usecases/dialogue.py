@@ -135,7 +135,7 @@ class DialogueTurn:
 
 @dataclass(slots=True, kw_only=True)
 class _TurnState:
-    """A turn of a dialogue: its speakers, its place, and its events so far.
+    """A turn of a dialogue: its speakers, its location, and its events so far.
 
     So many tool `calls` it may make. `again`: it is kept already, and was sent once more.
     """

@@ -39,9 +39,9 @@ class Move:
 async def move_mover(
     canon: Canon, caller: Caller, world: BoundWorld, move: Move
 ) -> tuple[EventDraft, int | None]:
-    """Move the mover at `tick`, or now; a player's own clock advances by what the way takes.
+    """Move the mover at `tick`, or now; a player's own clock advances by the travel time.
 
-    The event, which involves the mover and both places, and what the mover's clock says then.
+    Return the event, which involves the mover and both locations, and the mover's new clock.
 
     Raises:
         InvalidInput: `move.no-way`, neither or both of direction and destination are given.
@@ -244,7 +244,7 @@ class _RouteSearch:
     async def open_exits(
         self, location: EntityId, waiting: Sequence[tuple[int, EntityId]]
     ) -> Sequence[KnownExit]:
-        """The ways out of a place; those that will be asked for next are read along."""
+        """Return the exits of a location; those that will be asked for next are read along."""
         if location not in self.exits:
             group = dict.fromkeys([location, *(each for _, each in waiting[:_GROUP])])
             wanted = [each for each in group if each not in self.exits]
@@ -269,7 +269,7 @@ class _RouteSearch:
 async def find_route(
     then: WorldAt, origin: str, goal: str, *, mover: str | None = None, seen: bool = False
 ) -> TimedRoute | None:
-    """The quickest route; None: one of the two places, or the mover, is not there.
+    """The quickest route; None: one of the two locations, or the mover, does not exist.
 
     With a `mover` it leads only where they can pass, and with `seen` through nothing hidden.
     """
@@ -325,7 +325,7 @@ async def _find_quickest(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """A place within reach: how many exits away, and the directions that lead there."""
+    """A location within reach: how many exits away, and the directions that lead there."""
 
     location: Entity
     path: tuple[Direction, ...]

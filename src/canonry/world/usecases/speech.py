@@ -145,7 +145,7 @@ async def surroundings_of(then: WorldAt, mover: Entity) -> Sequence[Nameable]:
 
 
 async def movers_at(then: WorldAt, location: EntityId) -> Mapping[str, Entity]:
-    """The people at a place, by id."""
+    """The people at a location, by id."""
     edges = await then.edges_of(LOCATED_IN, location, outward=False, kinds=MOVERS, limit=_MOST)
     return await then.find_items((edge.from_id for edge in edges), *MOVERS)
 
@@ -396,7 +396,7 @@ async def generate_arc(
     Raises:
         NotFound: `location.unknown`, `lore.unknown`.
         InvalidInput: `arc.themes`, a theme may not stand.
-        Conflict: `arc.impossible`, no way leads past all that is wanted in so many beats.
+        Conflict: `arc.impossible`, no route passes all that is wanted in so many beats.
     """
     for theme in wanted.themes:
         if not (await moderate_content(canon, theme)).allowed:

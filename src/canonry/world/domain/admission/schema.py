@@ -105,7 +105,7 @@ class KnownLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaidLayer:
-    """A layer upon a place, until a tick that is included, or for good."""
+    """A layer upon a location, until a tick that is included, or for good."""
 
     id: EntityId
     layer_type: LayerType

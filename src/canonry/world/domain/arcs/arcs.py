@@ -14,7 +14,7 @@ BEATS_MIN, BEATS_MAX, BEATS = 3, 12, 5
 _BRANCHING: Final = 6
 _MIDDLE: Final = ("search", "meeting", "obstacle", "choice", "reversal")
 _LIKELIER: Final = 3
-"""Places where somebody lives are so much likelier than others."""
+"""Locations where somebody lives are so much likelier than others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +30,8 @@ class ArcLore:
 class ArcMaterials:
     """Material of an arc: locations, beginning with the first, and their connections.
 
-    `reachable` are the places that can be reached from a place, on however many steps; `wanted` are
-    places that have to occur. `people` are alive, by their place.
+    `reachable` are the locations that can be reached from one, in any number of steps; `wanted` are
+    locations that have to occur. `people` are alive, by their location.
     """
 
     locations: tuple[Nameable, ...]

@@ -489,7 +489,7 @@ def _is_near(stem: str, heads: frozenset[str]) -> bool:
 
 
 def refers_to(kind: str, ref: EntityRef | None) -> bool:
-    """Return whether the reference is to a person, an item or a place, as `kind` tells."""
+    """Return whether the reference is to a person, an item or a location, as `kind` says."""
     return ref is not None and ref.kind in _KINDS[kind]
 
 

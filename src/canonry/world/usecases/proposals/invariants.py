@@ -90,7 +90,7 @@ async def _find_item(draft: WorldDraft, name: str) -> KnownItem | None:
 
 
 async def _current_layers(draft: WorldDraft, location: EntityId) -> dict[LaidLayer, RelationDraft]:
-    """Return the layers upon a place that hold now or later, with their edges."""
+    """Return the layers upon a location that hold now or later, with their edges."""
     draft.reads.add(relations_key(location))
     query = RelationQuery(
         spaces=frozenset((draft.space,)),
@@ -163,7 +163,7 @@ class ActionStage:
         return found
 
     async def exits_of(self, location: EntityId) -> Mapping[Direction, KnownExit]:
-        """Return the exits of a place."""
+        """Return the exits of a location."""
         edges = await self.draft.edges_of(EXIT, location, kinds=None)
         exits = (known_exit_of(edge, self.current_tick) for edge in edges)
         return {known_exit.direction: known_exit for known_exit in exits if known_exit is not None}
