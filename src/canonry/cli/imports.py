@@ -550,8 +550,7 @@ def _file_lines(file: Path) -> Iterator[bytes]:
 
 # Exports of chats are read value by value, so that one of any length takes little memory.
 
-_READ: Final = 1 << 20
-"""Characters that are read at a time."""
+_READ: Final = 1 << 20  # characters that are read at a time
 
 _PART: Final = 2_000
 """The most messages of a part, which keeps it below the limit of characters of a file."""

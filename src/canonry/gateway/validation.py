@@ -22,8 +22,7 @@ from canonry.values.moments import parse_instant
 
 _MASK: Final = "the value"
 _REPORTED: Final = 8  # a wrong list breaks every item; the first problems name it
-_WEIGHED: Final = 256
-"""The most faults that are sorted to report the most important one first."""
+_WEIGHED: Final = 256  # the most faults that are sorted to report the most important one first
 _FIRST: Final = {"input.missing": 0, "input.unknown-property": 1}
 _NAMED: Final = 40
 _BRANCHES: Final = ("anyOf", "oneOf")
@@ -35,8 +34,7 @@ _NUMBERS: Final[Mapping[str, tuple[re.Pattern[str], Callable[[str], int | float]
 }
 """Type -> function that reads a text as a number without loss."""
 _TYPES: Final[Mapping[str, type]] = {"array": list, "object": dict, "string": str}
-_JSON_MAX: Final = 100_000
-"""The most characters of a text that is read as a list or an object."""
+_JSON_MAX: Final = 100_000  # the most characters of a text that is read as a list or an object
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas")
 
 

@@ -33,8 +33,7 @@ ListingRow: TypeAlias = tuple[
 ]
 
 _FAR: Final = 2**63 - 1  # the range of a 64-bit column
-_FORMER: Final = 2**61
-"""A rank after all instants, which puts former names after current ones."""
+_FORMER: Final = 2**61  # a rank after all instants, which puts former names after current ones
 
 NOBODY: Final = ""
 MERGED: Final = ">"

@@ -351,8 +351,7 @@ DOUBTED_MAX: Final = 8
 DOUBTED_LENGTH: Final = 4
 START_LENGTH: Final = 5
 """Shorter words are not corrected at their beginning, because too many have the same end."""
-_START: Final = 4
-"""The number of letters that are compared if the first one is wrong."""
+_START: Final = 4  # the number of letters that are compared if the first one is wrong
 MEANT_MAX: Final = 16
 """The number of most frequent words that replace a misspelled one or a prefix."""
 

@@ -18,8 +18,7 @@ from canonry.values.languages import known_languages, month_numbers, plain_lette
 from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 
 _CENTURY: Final = 100
-_PIVOT: Final = 70
-"""Two-digit years from here on are in the twentieth century."""
+_PIVOT: Final = 70  # two-digit years from here on are in the twentieth century
 
 _BUDDHIST: Final = range(2500, 2600)
 """Years of today in the calendar of Thailand."""

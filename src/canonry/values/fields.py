@@ -219,8 +219,7 @@ T = TypeVar("T")
 Put: TypeAlias = Callable[[Any, Any], None]
 """Sets one slot of a value whose type forbids setting attributes."""
 
-_FEWEST: Final = 2
-"""With fewer names `attrgetter` returns a value instead of a tuple."""
+_FEWEST: Final = 2  # with fewer names `attrgetter` returns a value instead of a tuple
 
 _blank: Final = object.__new__
 _put_named: Final = object.__setattr__

@@ -136,8 +136,7 @@ _LONG_FORMS: Final[dict[str, str]] = NAMED["long"]
 _TITLES: Final = _word_set(NAMED["titles"])
 _DEGREES: Final = _word_set(NAMED["degrees"])
 _AFTER: Final = _DEGREES | {"jr", "sr", "ii", "iii", "iv"}
-_TURNED: Final = 2
-"""The parts around the comma of a name that starts with the family name."""
+_TURNED: Final = 2  # the parts around the comma of a name that starts with the family name
 
 
 def without_ignored(text: str) -> str:

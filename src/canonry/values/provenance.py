@@ -104,8 +104,7 @@ class Actor:
 K = TypeVar("K")
 R = TypeVar("R")
 
-_MOST: Final = 512
-"""The most values that are kept; then the cache is cleared."""
+_MOST: Final = 512  # the most values that are kept; then the cache is cleared
 
 
 def cache_by_identity(work: Callable[[K], R]) -> Callable[[K], R]:

@@ -42,7 +42,7 @@ class Talk:
     async def ingest_document(self, title: str, text: str) -> None:
         await self.driver.call("tell", title=title, text=text)
 
-    async def tell_turn(self, scene: str, by: str, text: str, **more: Any) -> str:
+    async def play_turn(self, scene: str, by: str, text: str, **more: Any) -> str:
         """Tell one turn of a scene; its id."""
         reply = await self.driver.call(
             "tell", scene=scene, turns=[{"by": by, "text": text}], **more

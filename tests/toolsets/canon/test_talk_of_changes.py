@@ -169,13 +169,13 @@ async def test_two_undated_sources_both_stay_and_are_listed_once() -> None:
 
 async def test_two_speakers_contradict_each_other_and_one_corrects_himself() -> None:
     home = await start_talk(Max="character", Ana="character", Bo="character")
-    turns = [await home.tell_turn("Kitchen", by, f"At {at}.") for by, at in (("Ana", 8), ("Bo", 9))]
+    turns = [await home.play_turn("Kitchen", by, f"At {at}.") for by, at in (("Ana", 8), ("Bo", 9))]
     for turn, at in zip(turns, (8, 9), strict=True):
         reply = await home.propose_cited(turn, claim_fact(f"Max's bedtime is {at}"))
     assert (last_verdict(reply), grades_in(reply)) == ("accepted", ["possible"])
     assert await home.holding_statements("Max") == {"Max's bedtime is 8", "Max's bedtime is 9"}
 
-    first, later = [await home.tell_turn("Hall", "Ana", text) for text in ("It is 7.", "No, 6.")]
+    first, later = [await home.play_turn("Hall", "Ana", text) for text in ("It is 7.", "No, 6.")]
     await home.propose_cited(first, claim_fact("Bo's bedtime is 7"))
     await home.propose_cited(later, claim_fact("Bo's bedtime is 6"))
     assert await home.holding_statements("Bo") == {"Bo's bedtime is 6"}
@@ -272,7 +272,7 @@ async def test_a_place_that_burnt_down_is_questioned(claim: dict[str, object]) -
     story = await start_talk(Ben="character", inn="location")
     await story.propose_text("The inn burnt down in 1803.")
     turns = [
-        await story.tell_turn(f"Scene of {year}", "gm", "In the kitchen.", when=year)
+        await story.play_turn(f"Scene of {year}", "gm", "In the kitchen.", when=year)
         for year in ("1802", "1804")
     ]
 

@@ -79,7 +79,7 @@ async def test_a_birthday_can_be_still_to_come(year: str) -> None:
 async def test_i_means_the_speaker_of_the_cited_turn() -> None:
     home = await start_talk(**PEOPLE, Leeds="location", York="location")
     for by in ("Ida", "Bo"):
-        turn = await home.tell_turn("A walk", by, "I live in Leeds.")
+        turn = await home.play_turn("A walk", by, "I live in Leeds.")
         await home.propose_cited(turn, claim_fact("I live in Leeds."))
 
     assert await home.holding_statements("Ida") == {"I live in Leeds"}

@@ -117,14 +117,14 @@ async def test_the_tense_decides_between_the_last_and_the_next_time(
 
 async def test_relative_times_count_from_the_call_except_in_game_scenes() -> None:
     home = await start_talk(Ida="character", billing="object")
-    turn = await home.tell_turn("Stand-up", "Ida", "I take over billing.")
+    turn = await home.play_turn("Stand-up", "Ida", "I take over billing.")
     owns = claim_relation("Ida", "owns", "billing", when="3 days ago")
     assert last_verdict(await home.propose_cited(turn, owns)) == "accepted"
     assert (await home.find_statements("Ida billing"))["Ida owns billing"][
         "from"
     ] == "6 November 2026"
 
-    played = await home.tell_turn("The vault", "gm", "The vault stands open.")
+    played = await home.play_turn("The vault", "gm", "The vault stands open.")
     error = await home.driver.refused("propose", evidence=[played], claims=[owns])
     assert error["message"].startswith("/claims/0/when '3 days ago' counts from another time")
     assert "time_ref" not in error["message"]

@@ -72,7 +72,7 @@ async def test_a_public_end_stays_when_a_secret_successor_is_retracted(
     assert await stays(world, ann, KNOWING) == [("1400", until)]
 
 
-async def tell_move(
+async def state_move(
     world: World, story: str, order: int, moved: tuple[str, str], year: int, **more: Any
 ) -> str:
     """Tell in a scene of its own that she moved somewhere then; the id of what that becomes."""
@@ -107,10 +107,10 @@ async def test_a_reader_informed_of_a_return_knows_it_despite_later_statements()
     world = await a_world()
     story = await world.story()
     ann, (inn, mill, _keep) = await ann_and_three_places(world)
-    await tell_move(world, story, 1, (ann, inn), 1400)
-    await tell_move(world, story, 3, (ann, inn), 1402, **FOR_PIP)
+    await state_move(world, story, 1, (ann, inn), 1400)
+    await state_move(world, story, 3, (ann, inn), 1402, **FOR_PIP)
 
-    await tell_move(world, story, 2, (ann, mill), 1401, **FOR_PIP)
+    await state_move(world, story, 2, (ann, mill), 1401, **FOR_PIP)
 
     assert await places_seen(world, ann, STRANGER) == [(inn, True)]
     assert await places_seen(world, ann, KNOWING) == [(inn, False), (mill, False), (inn, True)]
@@ -120,9 +120,9 @@ async def test_a_no_longer_hidden_item_stops_affecting_public_knowledge() -> Non
     world = await a_world()
     story = await world.story()
     ann, (inn, _mill, keep) = await ann_and_three_places(world)
-    kept = await tell_move(world, story, 3, (ann, keep), 1400)
+    kept = await state_move(world, story, 3, (ann, keep), 1400)
     await world.relation(ann, "LOCATED_IN", inn, authority="gm")
-    await tell_move(world, story, 1, (ann, inn), 1401)
+    await state_move(world, story, 1, (ann, inn), 1401)
     assert await stays(world, ann, STRANGER) == [("*", None), ("1400", "1401"), ("1401", None)]
 
     few = FOR_PIP["audience"]

@@ -88,8 +88,7 @@ BATCH: Final = 200  # bounds the memory of an import and its transactions
 _DAMAGE: Final = (
     *(ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError),
 )
-_END: Final = 1 << 63
-"""The first number too large for a store."""
+_END: Final = 1 << 63  # the first number too large for a store
 
 Lines = Callable[[], Iterable[bytes]]
 """Opens the file and returns its lines; called twice."""

@@ -25,8 +25,7 @@ from canonry.values.ids import NewId, Space
 from canonry.values.json_values import decode_json
 from canonry.values.provenance import CanonLevel
 
-_WITH_STATEMENTS: Final = 4
-"""The first encoding version whose facts have statements."""
+_WITH_STATEMENTS: Final = 4  # the first encoding version whose facts have statements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

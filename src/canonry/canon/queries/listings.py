@@ -155,8 +155,7 @@ async def _granted(canon: Canon, caller: Caller, ids: Collection[SpaceId]) -> li
 ACCOUNT_NAMES: Final = ("account", "my account", "me")
 SPACES_MAX: Final = 5_000
 """The most spaces that are searched for a name."""
-_SHOWN_MAX: Final = 20
-"""The most candidates that an error lists."""
+_SHOWN_MAX: Final = 20  # the most candidates that an error lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,8 +285,7 @@ def _chosen_space(space: Space) -> ChosenSpace:
     return ChosenSpace(id=space.id, kind=space.kind, name=space.name, opened=space)
 
 
-_FACT_PAGES: Final = 10
-"""The most pages of state facts that make up an entity's history."""
+_FACT_PAGES: Final = 10  # the most pages of state facts that make up an entity's history
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

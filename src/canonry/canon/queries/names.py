@@ -141,8 +141,7 @@ def _offices(entity: Entity) -> set[str]:
 
 Titled: TypeAlias = Scene | Story | Source
 CANDIDATES_MAX: Final = 10  # a caller chooses among a few; more asks for a longer name
-_NEAR_MAX: Final = 3
-"""The most candidates that a message names."""
+_NEAR_MAX: Final = 3  # the most candidates that a message names
 _DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
 """A pattern for the beginning of an id without hyphens."""
 _NUMBERS: Final = re.compile(r"\d+")
@@ -150,8 +149,7 @@ _ARTICLE: Final = re.compile(rf"^(?:{'|'.join(ARTICLES)}) ", re.IGNORECASE)
 _GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 WORDY: Final = frozenset({"note", "message", "document"})
 """Types of entities that stand for a text; others go before them."""
-_BEGINNING_MIN: Final = 2
-"""The shortest text that is matched as the beginning of a name."""
+_BEGINNING_MIN: Final = 2  # the shortest text that is matched as the beginning of a name
 
 
 async def find_named(

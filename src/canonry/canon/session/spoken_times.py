@@ -26,8 +26,7 @@ CALENDAR: Final = "calendar"
 _OWN_TIME: Final = 366 * DAY
 _SCENES_COMPARED: Final = 5
 """The number of scenes, the last ones, whose speakers show whether a space is a game."""
-_PAGES_MAX: Final = 20
-"""The most pages of a story's scenes that are read to find its present."""
+_PAGES_MAX: Final = 20  # the most pages of a story's scenes that are read to find its present
 
 
 def calendar_of(space: Space) -> Calendar:

@@ -127,8 +127,7 @@ def tidy_blanks(value: Any) -> Any:
 BETWEEN: Final = "; "
 """The separator of names of parties in one text, because names may have commas."""
 
-_OPENINGS_MAX: Final = 50
-"""The most sentences in which the parties of a contract are searched."""
+_OPENINGS_MAX: Final = 50  # the most sentences in which the parties of a contract are searched
 
 _PARTIES_MAX: Final = 600  # sentences without an end shall not be searched to the last page
 _ENDED: Final = re.compile(

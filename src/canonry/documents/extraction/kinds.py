@@ -139,8 +139,7 @@ def _column_meaning(cell: Any) -> str:
 #
 # Lists of items look similar. The line above a list and its known labels decide.
 
-_FORMS_SUMS: Final = _SUMS | {""}
-"""Notions of lines in a list of items; `""` is no known label."""
+_FORMS_SUMS: Final = _SUMS | {""}  # notions of lines in a list of items; `""` is no known label
 
 _GOODS: Final = frozenset({"items", "actions", "agenda", "points", "attendees"})
 _KNOWN_IN_A_FORM: Final = 2
@@ -427,8 +426,7 @@ _GENERAL: Final = frozenset(TABLES["general"].split())
 """Words that begin headings of several types."""
 
 _OWN: Final = re.compile(r"(?:s? ?(?:no|nr|num|number|nummer|numero|n|id|ref|reference|#))*")
-_LETTERHEAD: Final = 4
-"""The most lines of a sender above a heading."""
+_LETTERHEAD: Final = 4  # the most lines of a sender above a heading
 
 _SIGNS: Final = re.compile("no|nr|n|o|number|num|numero|nummer|numer|#")
 _BEFORE: Final = re.compile(r"(?:no|nr|numero|n)(?: (?:de|d|di|da|del|della))?")

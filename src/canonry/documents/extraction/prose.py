@@ -371,8 +371,7 @@ def _as_decimal(value: Any) -> Decimal | None:
 
 _HEAD: Final = 5
 _NAME_MAX: Final = 60  # longer lines above an address are prose
-_ADDRESS: Final = 3
-"""The number of lines below a name that may be its address."""
+_ADDRESS: Final = 3  # the number of lines below a name that may be its address
 
 
 def sender_in(lines: Sequence[LabelledLine], taken: object) -> str | None:

@@ -245,8 +245,7 @@ def items_in(name: str, text: str) -> list[Any]:
     return [text]
 
 
-_STRONG: Final = 6
-"""The weight from which the type of a document counts, even if it has tables."""
+_STRONG: Final = 6  # the weight from which the type of a document counts, even if it has tables
 
 _TABULAR: Final = frozenset({FileType.CSV, FileType.XLSX, FileType.XLS, FileType.ODS})
 _LABELLED: Final = 3

@@ -11,8 +11,7 @@ PACKED: Final = b"PK\x03\x04"
 
 _ENTRIES_MAX: Final = 10_000  # against archives whose directory alone fills the memory
 _RATIO_MAX: Final = 200  # against bombs, whose members repeat one byte
-_RATIO_FROM: Final = 4 * 1024 * 1024
-"""The size from which the compression ratio is checked."""
+_RATIO_FROM: Final = 4 * 1024 * 1024  # the size from which the compression ratio is checked
 
 _PIECE: Final = 1 << 20  # unpacking never holds more than this in memory
 _OF_SYSTEMS: Final = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")

@@ -16,8 +16,7 @@ from canonry.values.file_texts import TextsByPath, note_unread, unused_texts, ut
 NAMES: Final = read_toml(__package__, "names.toml")
 """The names that formats have for fields, by format."""
 
-_MEMBERS_MAX: Final = 100
-"""The most inner files of a file that are read."""
+_MEMBERS_MAX: Final = 100  # the most inner files of a file that are read
 
 PATH: Final = "/"
 """The first sign of the title of a column whose values have no meaning in every format."""

@@ -20,8 +20,7 @@ _DETAIL: Final = 0x8769
 _TIMES: Final = ((0x9003, 0x9011), (0x9004, 0x9012), (0x0132, 0x9010))
 """The EXIF tags of the times of taking, digitizing and changing a picture, with their zones."""
 
-_SURE: Final = 0.5
-"""The least confidence of a recognised line."""
+_SURE: Final = 0.5  # the least confidence of a recognised line
 
 
 def read_image(data: bytes, found: Findings, *, scan: bool = False) -> None:

@@ -27,20 +27,17 @@ _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.
 _BOXES_MAX: Final = 200_000
 """The most words of a file with a box, which limits the memory of the server."""
 
-_BLANK: Final = 0.8
-"""The largest gap between neighbouring words, in widths of a letter."""
+_BLANK: Final = 0.8  # the largest gap between neighbouring words, in widths of a letter
 
 _COLUMNS_MAX: Final = 400  # a word far to the right would pad its line without end
 _LETTER: Final = 6.0
 """The width in points of a letter in a field, whose box is as wide as the field."""
 
 _FILES_MAX: Final = 100  # bounds the work for a PDF that embeds many files
-_ATTACHED_MAX: Final = 1 << 26
-"""The most embedded files that are read, and their bytes together."""
+_ATTACHED_MAX: Final = 1 << 26  # the most embedded files that are read, and their bytes together
 
 _POINTS_MAX: Final = 4_000_000  # bounds the memory of a drawing
-_SCALE: Final = 2.0
-"""Pixels of a picture for a point of the page, unless the page is too large."""
+_SCALE: Final = 2.0  # pixels of a picture for a point of the page, unless the page is too large
 
 _CHANNELS: Final = 3
 _YELLOW: Final = (bytes(range(256)), bytes(n * 90 // 100 for n in range(256)),

@@ -87,8 +87,7 @@ _DETECTORS: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
         FileType.BMP,
     ),
 )
-_PDF_WITHIN: Final = 1024
-"""The bytes in which the signature of a PDF may begin."""
+_PDF_WITHIN: Final = 1024  # the bytes in which the signature of a PDF may begin
 
 _KINDS_HEAD: Final = 64 * 1024
 _ENTRIES_MAX: Final = 10_000  # against archives whose directory alone fills the memory

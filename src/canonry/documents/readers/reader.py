@@ -421,8 +421,7 @@ def _fault_error(fault: str, limits: DocumentLimits) -> CanonryError:
 
 
 _AT_ONCE: Final = 2  # parsers are processes that use a core each
-_SHORT: Final = 10_000
-"""A text of at most so many bytes is read faster than a thread is started."""
+_SHORT: Final = 10_000  # a text of at most so many bytes is read faster than a thread is started
 _PARSERS: Final = "canonry.documents.parsers"
 _SECTIONED_MAX: Final = 2_000_000
 """The most characters of Markdown that is split at headings; longer text takes minutes."""

@@ -108,8 +108,7 @@ def name_of(item: StoredItem) -> str:
 TextLinks = Mapping[str, Sequence[tuple[int, int, str]]]
 """Text -> (first character, character behind the last, id of the named entity), in order."""
 
-_NAMED_MAX: Final = 100_000
-"""The most characters of a page in which names are looked for."""
+_NAMED_MAX: Final = 100_000  # the most characters of a page in which names are looked for
 
 
 async def names_in(canon: Canon, caller: Caller, arguments: Arguments) -> TextLinks:
@@ -249,8 +248,7 @@ PART_MAX: Final = 20_000
 """The most characters of a page of a file that are shown."""
 VALUE_MAX: Final = 500  # longer values would hide the others on a page
 _SEARCHED_MAX: Final = 500  # bounds the time of a page: bench inspector
-_SHORTEST: Final = 3
-"""The least characters of a marked value: shorter ones occur too often."""
+_SHORTEST: Final = 3  # the least characters of a marked value: shorter ones occur too often
 
 
 async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:

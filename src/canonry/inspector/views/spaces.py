@@ -173,8 +173,7 @@ def _shared_words(words: dict[str, str], row: Row) -> tuple[str, ...]:
 
 PAGE: Final = 50  # bounds the time of a page: bench inspector
 _STEP: Final = 2
-_ENTRIES: Final = 500
-"""The most entries of commits on one page."""
+_ENTRIES: Final = 500  # the most entries of commits on one page
 _ABOUT: Final = 6
 _SPACES: Final = 100
 

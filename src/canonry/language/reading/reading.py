@@ -37,8 +37,7 @@ READER: Final = 1
 CLAUSES_MAX: Final = 8
 """The most clauses of a text that are read."""
 
-_TIME_MAX: Final = 5
-"""The most words of a time in a text."""
+_TIME_MAX: Final = 5  # the most words of a time in a text
 
 _CHANGES: Final = frozenset({Phase.BEGINS, Phase.ENDS})
 _PRESENT: Final = frozenset({"s", "base"})

@@ -25,11 +25,9 @@ from canonry.values.json_values import plain_signs
 LONG: Final = 600
 """The most characters of a text that are read."""
 
-_SHORTEST_DENIAL: Final = 5
-"""A denied adjective is longer than this, unlike `uncle`."""
+_SHORTEST_DENIAL: Final = 5  # a denied adjective is longer than this, unlike `uncle`
 
-_SHORTEST_PAST: Final = 4
-"""A verb in no table is longer than this, unlike `shed`."""
+_SHORTEST_PAST: Final = 4  # a verb in no table is longer than this, unlike `shed`
 
 _DATA: Final[Mapping[str, Mapping[str, Any]]] = {
     code: read_toml("canonry.language.reading", f"tables/{code}.toml")

@@ -35,8 +35,7 @@ def terms_of(text: str) -> tuple[str, ...]:
 DEFAULT: Final = "english"
 
 _LONG_ENOUGH: Final = 4
-_LONG: Final = 7
-"""The lengths from which one or two misspelled letters are accepted."""
+_LONG: Final = 7  # the lengths from which one or two misspelled letters are accepted
 
 LONGEST: Final = 64
 """A longer word is neither stemmed nor compared for misspellings, because that is slow."""
@@ -158,13 +157,10 @@ def _new_stemmer(language: str) -> Any:
 # A whole name is found anywhere. A part, such as a first name, is found only without other name
 # words next to it: "Anna Huber" does not mention Anna Berg.
 
-_WORDS_MAX: Final = 60
-"""Further words of a text are not read."""
+_WORDS_MAX: Final = 60  # further words of a text are not read
 _NAME_WORDS: Final = 5
-_UNSPACED_NAME: Final = 12
-"""The longest name in scripts without spaces, in characters."""
-_UNSPACED_MAX: Final = 120
-"""Further characters of a text without spaces are not read."""
+_UNSPACED_NAME: Final = 12  # the longest name in scripts without spaces, in characters
+_UNSPACED_MAX: Final = 120  # further characters of a text without spaces are not read
 _PART_MIN: Final = 2
 _AROUND: Final = '"()[],.;:!?'
 

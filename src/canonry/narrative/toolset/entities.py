@@ -136,8 +136,7 @@ async def _retcon_fact(canon: Canon, caller: Caller, *, fact_id: str, **how: Any
     return _RETCONNED(receipt, fact_id=fact_id, replacement_fact_id=instead)
 
 
-_LINKS: Final = 20
-"""The most scenes and sources that an explanation links to."""
+_LINKS: Final = 20  # the most scenes and sources that an explanation links to
 _TRACED: Final = TABLE.make_shape("traced")
 _FALL: Final = TABLE.make_shape("fall")
 

@@ -30,8 +30,7 @@ Models read JSON punctuation between two names as one token, so it is not counte
 CUT: Final = "\u2026"
 """Marks the end of a shortened text."""
 
-_PARTS: Final = 4
-"""The least number of parts of a section, so that one long item does not fill it."""
+_PARTS: Final = 4  # the least number of parts of a section, so that one long item does not fill it
 
 
 def tokens_of(*texts: str | None) -> int:

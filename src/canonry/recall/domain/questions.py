@@ -192,8 +192,7 @@ FIRST: Final = 5
 SUPPLYING: Final = 3
 """The number of first passages that supply the words."""
 _WORDS: Final = 5
-_SHARE: Final = 0.2
-"""The weight of a supplied word, relative to a word of the question."""
+_SHARE: Final = 0.2  # the weight of a supplied word, relative to a word of the question
 _MOST: Final = 0.5
 """The most that all supplied words count, relative to the strength by the question."""
 _VERBATIM: Final = 0.95
@@ -285,8 +284,7 @@ class TimesAsked:
         return bool(self.intervals or self.sessions or self.anchors)
 
 
-_TIME_MAX: Final = 6
-"""The most words of a time."""
+_TIME_MAX: Final = 6  # the most words of a time
 _READ_MAX: Final = 600
 """The most words of a question that are read; reading a time costs a millisecond."""
 _NUMERIC: Final = re.compile(r"\d{4}-\d\d(?:-\d\d)?|\d{1,2}[./-]\d{1,2}[./-]\d{4}")

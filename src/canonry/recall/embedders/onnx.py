@@ -219,8 +219,7 @@ def _package_folders(model: PinnedModel) -> list[Path]:
 # window is read in overlapping windows, and its vector is their mean.
 
 _OVERLAP: Final = 32
-_NICENESS: Final = 19
-"""The lowest priority: writers slow down less than at 10."""
+_NICENESS: Final = 19  # the lowest priority: writers slow down less than at 10
 
 _WARNINGS_AND_WORSE: Final = 3
 

@@ -41,8 +41,7 @@ SEARCHED_MAX: Final = 2_000
 """The most items of each kind that are searched as they were known at an instant."""
 
 _WIDER: Final = 4
-_ENDS: Final = 5
-"""The number of found entities whose relations are searched."""
+_ENDS: Final = 5  # the number of found entities whose relations are searched
 
 
 class FoundKind(StrEnum):

@@ -244,8 +244,7 @@ COLLECTIONS: Final[Mapping[CanonKind, Collection]] = {
 
 _DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING, RERANKING_MISSING)
 _FACTS: Final = 100
-_ENDS: Final = 5
-"""The number of found entities whose relations are searched."""
+_ENDS: Final = 5  # the number of found entities whose relations are searched
 _WIDER: Final = (1, 4, 16)
 """The growing multiples of the limit that are searched while too few hits remain."""
 

@@ -45,8 +45,7 @@ KnownDigests: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, Seque
 """Returns the digests that the index has of passages."""
 
 _AT_ONCE: Final = 16  # the deadline is checked between blocks: bench search
-_ASKED_ONE_BY_ONE: Final = 32
-"""With more spaces, their heads are read in one query with all others."""
+_ASKED_ONE_BY_ONE: Final = 32  # with more spaces, their heads are read in one query with all others
 
 
 @dataclass(slots=True, kw_only=True)
@@ -207,8 +206,7 @@ PATIENCE: Final = 2.0
 QUERY_PATIENCE: Final = 10.0
 """Seconds that a search waits for the model; the first search loads it."""
 
-_REST: Final = 1.5
-"""The pause after a model failed, in multiples of the patience."""
+_REST: Final = 1.5  # the pause after a model failed, in multiples of the patience
 
 _STATUS_SECONDS: Final = 5.0  # searches share one check of the index: bench search
 _PARTS: Final = 32

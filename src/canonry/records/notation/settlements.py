@@ -195,8 +195,7 @@ INVOICES: Final = re.compile(
 """A word for an invoice, and the numbers behind it."""
 
 _EACH: Final = re.compile(_INVOICE_NUMBER, re.IGNORECASE)
-_DAY_MAX: Final = 14
-"""The most characters of a date behind its day, as in `invoice 12 May 2024`."""
+_DAY_MAX: Final = 14  # the most characters of a date behind its day, as in `invoice 12 May 2024`
 
 _STATED: Final = frozenset({REFERENCE, "invoice_number", "invoice_numbers", "invoice_no"})
 

@@ -76,8 +76,7 @@ _SNAPSHOT: Final = reply_of(
         Shape(**FRAGMENT.fields, observation_id=WORD.from_source("observation"))
     ).from_source(lambda read: read.shown.fragments or None),
 )
-_LINKS: Final = 10
-"""The most source links of an explanation."""
+_LINKS: Final = 10  # the most source links of an explanation
 VALUE_LOCATION: Final = shape_of("place")
 _CITED: Final = Shape(**SOURCE.some_fields("id", "created_at"))
 _EXPLAINED_FIELDS: Final = entries()["explain_snapshot"]["output"]["properties"]["fields"]["items"]

@@ -130,10 +130,8 @@ async def _withdraw_source(
     return _WITHDRAWN(done, withdrawn=not asked["dry_run"])
 
 
-_LISTED_MAX: Final = 1_000
-"""The most schemas in a list; `total` counts all."""
-_FIELDS_SHOWN: Final = 6
-"""The most fields in the row of a type."""
+_LISTED_MAX: Final = 1_000  # the most schemas in a list; `total` counts all
+_FIELDS_SHOWN: Final = 6  # the most fields in the row of a type
 _TYPE: Final = shape_in(
     "listed_type",
     entries()["list_entity_types"]["output"]["properties"]["entity_types"]["items"],

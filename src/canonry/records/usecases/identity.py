@@ -260,8 +260,7 @@ async def families_of(
 # The text is literal. There are no wildcards.
 
 FOUND_MAX: Final = 100  # each match is compared: bounds the time of a call
-_BEGINNING_MIN: Final = 2
-"""The shortest text that is matched as a beginning."""
+_BEGINNING_MIN: Final = 2  # the shortest text that is matched as a beginning
 
 
 async def find_by_identifier(

@@ -428,8 +428,7 @@ def excerpt_of(text: str, word: str, around: int = _AROUND) -> str:
     return f"{before}{plain[start:end]}{after}"
 
 
-_TYPES_MAX: Final = 20
-"""The most types that an error lists."""
+_TYPES_MAX: Final = 20  # the most types that an error lists
 
 
 _PAYMENT: Final = "transaction"

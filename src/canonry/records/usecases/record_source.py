@@ -289,8 +289,7 @@ async def _run_observations(
 # Recording the same source again adds nothing, unless it was contradicted since. Then its values
 # are added once more, as the latest ones.
 
-_PHASES: Final = 3
-"""Each record is read, matched with known entities, and kept."""
+_PHASES: Final = 3  # each record is read, matched with known entities, and kept
 
 NOTED: Final = "interpretation.noted"
 """The code of an interpreter's note on a whole file."""
@@ -576,8 +575,7 @@ def _read_given(record: Mapping[str, Any]) -> FoundEntity:
 # interrupted file therefore continues where it stopped when it is sent again.
 
 TOGETHER: Final = 2_500  # bounds how long other writers wait for one commit
-_REPORTED_MAX: Final = 100
-"""The most duplicates and warnings that are reported for all batches."""
+_REPORTED_MAX: Final = 100  # the most duplicates and warnings that are reported for all batches
 
 
 async def record_batches(

@@ -386,8 +386,7 @@ async def earlier_addressees(
 # Merged entities are looked up one by one: a record describes the one with its key. If the merge
 # is undone, each entity gets its observations back.
 
-_FOUND_MAX: Final = 20
-"""The most entities with one identifier that are compared."""
+_FOUND_MAX: Final = 20  # the most entities with one identifier that are compared
 
 
 @dataclass(slots=True, kw_only=True)

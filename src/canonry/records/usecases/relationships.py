@@ -163,8 +163,7 @@ def is_derived(edge: Relation) -> bool:
 #
 # Relating the same entities again adds new metadata and changes nothing else.
 
-_WALKED_MAX: Final = 20_000
-"""The most entities that the search for a cycle visits."""
+_WALKED_MAX: Final = 20_000  # the most entities that the search for a cycle visits
 
 
 async def relate_entities(

@@ -137,8 +137,7 @@ def _without_observations(entity: Entity) -> Entity:
     )
 
 
-_NAMED: Final = 20
-"""The most field names that an error lists."""
+_NAMED: Final = 20  # the most field names that an error lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,8 +66,7 @@ from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Retention
 from canonry.values.provenance import Authority, EvidenceKind
 
-_BATCH_SIZE: Final = 200
-"""The number of entities in one query."""
+_BATCH_SIZE: Final = 200  # the number of entities in one query
 _PART_OF: Final = "part_of"
 
 

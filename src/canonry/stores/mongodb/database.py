@@ -264,8 +264,7 @@ class MongoDatabase:
 
 T = TypeVar("T")
 
-_SETTLES: Final = 60_000
-"""Milliseconds of the server's clock after which every reader sees a write."""
+_SETTLES: Final = 60_000  # milliseconds of the server's clock after which every reader sees a write
 
 _ALONGSIDE: Final = 4096  # a cursor is a time multiplied by this, plus a count below it
 _CURSORS: Final = 64  # bounds the memory of cursors; an older one asks the server
@@ -412,8 +411,7 @@ _PATIENCE: Final = 30.0  # outlasts a block of a process that died
 _PAUSE: Final = 0.005  # most blocks end within milliseconds
 _LONGEST_PAUSE: Final = 0.1  # waiting processes do not load the server
 _OPEN: Final = "when nobody kept others out of MongoDB"
-_BELIEVED: Final = 2.0
-"""Seconds for which a call trusts that the gate is open."""
+_BELIEVED: Final = 2.0  # seconds for which a call trusts that the gate is open
 
 
 class WriterGate:

@@ -57,8 +57,7 @@ CURSORS: Final = "view_cursors"
 """The log position of each space that the documents show."""
 
 _BATCH: Final = 500  # bounds a request, because the server refuses more than 48 MB
-_NEVER_AGAIN: Final = 2**62
-"""Time of the last change of an erased item: no state is newer."""
+_NEVER_AGAIN: Final = 2**62  # time of the last change of an erased item: no state is newer
 
 _DEPTH_MAX: Final = 20  # the server refuses 100 levels; deeper values become text
 _INTEGER_MAX: Final = 2**63  # the range of BSON integers

@@ -197,8 +197,7 @@ ATTEMPTS_MAX: Final = 12
 """Attempts of a statement after passing failures."""
 
 _PATIENCE: Final = 10.0  # a server that restarts is back by then; callers wait no longer
-_GRACE: Final = 0.5
-"""Seconds that the client waits longer than the server."""
+_GRACE: Final = 0.5  # seconds that the client waits longer than the server
 
 _PAUSE: Final = 0.01  # most locks are released within milliseconds
 _LONGEST_PAUSE: Final = 0.5  # waiting calls do not load a server that starts

@@ -310,8 +310,7 @@ CANDIDATES_MAX: Final = 8_000  # as many as POSTINGS_MAX lets one word select in
 ALIKE_MAX: Final = 20_000
 """Words of similar length that are compared with a misspelled word."""
 
-_TOGETHER: Final = 16
-"""Stems that are counted in one pass over the passages with any of them."""
+_TOGETHER: Final = 16  # stems that are counted in one pass over the passages with any of them
 
 Question = dict[str, Any]
 
@@ -446,8 +445,7 @@ def _swapped_forms(stem: str) -> Iterable[str]:
 DEADLINE: Final = 30.0
 """Seconds that a query may take if the call has no earlier deadline."""
 
-_IDS_MAX: Final = 1_000
-"""Ids in one query."""
+_IDS_MAX: Final = 1_000  # ids in one query
 
 
 def open_text(

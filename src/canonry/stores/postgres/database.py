@@ -100,11 +100,9 @@ ATTEMPTS_MAX: Final = 24
 """Attempts of a transaction that loses to others, or whose connection is lost."""
 
 _PATIENCE: Final = 10.0  # a server that restarts is back by then; callers wait no longer
-_CONNECTION_WAIT: Final = 1.0
-"""Seconds that one attempt waits for a connection."""
+_CONNECTION_WAIT: Final = 1.0  # seconds that one attempt waits for a connection
 
-_GRACE: Final = 1.0
-"""Seconds after the end of a call in which the server may stop its statement."""
+_GRACE: Final = 1.0  # seconds after the end of a call in which the server may stop its statement
 
 _ROUNDED: Final = (1, 2, 5, 10, 30, 60, 120)
 _PAUSE: Final = 0.002  # most conflicts are over within milliseconds: bench writers

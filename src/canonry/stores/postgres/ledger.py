@@ -275,8 +275,7 @@ async def _record_group(db: PgConnection, space: SpaceId, judged: JudgedGroup) -
 # server. Waiting processes also poll at intervals, because a process may die before it notifies,
 # and a disconnected one hears nothing.
 
-_GATHERS: Final = 0.02
-"""Seconds of writing that one notification covers."""
+_GATHERS: Final = 0.02  # seconds of writing that one notification covers
 
 _PAUSE: Final = 1.0  # a server that restarts is not asked without end
 _NOTIFY: Final = "SELECT pg_notify(%s, '')"

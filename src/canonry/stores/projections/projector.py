@@ -344,8 +344,7 @@ class SharedText(Text):
 # After an append they are updated too; if one fails, the next reader waits for it. A view that
 # stays away refuses reads, but never a commit.
 
-_FEW: Final = 200
-"""For up to this many commits, the server reports the touched keys directly."""
+_FEW: Final = 200  # for up to this many commits, the server reports the touched keys directly
 
 PREDICTIONS_MAX: Final = 5
 """Attempts to predict the keys of a draft while other calls change the same items."""

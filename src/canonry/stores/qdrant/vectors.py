@@ -336,11 +336,9 @@ def _model_in(payload: Mapping[str, Any]) -> StoredModel:
 DEADLINE: Final = 30.0
 """Seconds that a query may take if the call has no earlier deadline."""
 
-_AT_ONCE: Final = 500
-"""Points or ids in one request."""
+_AT_ONCE: Final = 500  # points or ids in one request
 
-_CANDIDATES: Final = 64
-"""Minimal number of candidates, so that ties are ordered here."""
+_CANDIDATES: Final = 64  # minimal number of candidates, so that ties are ordered here
 
 _DIGITS: Final = 6
 """Qdrant computes with four-byte numbers. Scores that these cannot distinguish are ties."""

@@ -29,12 +29,10 @@ from canonry.values.moments import Instant
 _PACKED: Final = b"\x01"
 """First byte of a packed value. JSON never begins with it."""
 
-_LEAST: Final = 200
-"""Shorter payloads are not packed."""
+_LEAST: Final = 200  # shorter payloads are not packed
 
 _PAYLOAD_MAX: Final = 64_000  # longer ones are kept apart and read alone
-_TRIED_MAX: Final = 256_000
-"""Longer payloads are not packed in order to find their packed length."""
+_TRIED_MAX: Final = 256_000  # longer payloads are not packed in order to find their packed length
 
 _BODY_LEAST: Final = 4_096
 _LONG: Final = 8_192  # a wider window pays only for longer texts

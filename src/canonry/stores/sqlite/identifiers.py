@@ -44,8 +44,7 @@ _PUT: Final = "INSERT INTO identifiers VALUES (?, ?, ?, ?, ?, ?)"
 _DROP: Final = "DELETE FROM identifiers WHERE space = ? AND key = ? AND id = ?"
 _KEY: Final = 3
 _TOGETHER: Final = 64  # one statement of a fixed size stays prepared: bench compare, bulk
-_FEW: Final = 8
-"""For fewer texts than this, single statements are cheaper."""
+_FEW: Final = 8  # for fewer texts than this, single statements are cheaper
 
 _EXACT: Final = "SELECT key, root, min(born) FROM identifiers WHERE space = ? AND key"
 EXACT: Final = f"{_EXACT} = ?"
@@ -169,8 +168,7 @@ RECORDED_LATE: Final = (
     "SELECT rank, later, id, name FROM listing"  # noqa: S608 - our SQL
     f" WHERE {_MINE} AND rank >= ? AND later < ? LIMIT ?"
 )
-_ROWS_FOR_ONE: Final = 20
-"""Rows that are read in the time in which one observation is folded."""
+_ROWS_FOR_ONE: Final = 20  # rows that are read in the time in which one observation is folded
 
 
 def newest_observations(
@@ -266,8 +264,7 @@ TimelineRow: TypeAlias = tuple[int, Packed, str, int, Packed, Packed, str, Packe
 STATED: Final = 0
 CURRENT: Final = 1
 _SIGHTING_KEY: Final = 8
-_EVENT: Final = 5
-"""The first columns of a row identify its event."""
+_EVENT: Final = 5  # the first columns of a row identify its event
 
 _OF_EVENT: Final = "current = ? AND space = ? AND event_type = ? AND rank = ? AND event = ?"
 ANY: Final = f"SELECT 1 FROM timeline WHERE {_OF_EVENT} LIMIT 1"  # noqa: S608 - our SQL

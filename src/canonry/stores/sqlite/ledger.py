@@ -114,8 +114,7 @@ WEIGHT_INLINE: Final = 64
 """Larger groups, counted in entries, are written in the thread, so that the loop stays free."""
 
 WEIGHT_MAX: Final = 2000  # bounds how long one fsync delays the next group: bench writers
-_WEIGHT_BETWEEN: Final = 32
-"""Entries between two checks of whether the chore is due."""
+_WEIGHT_BETWEEN: Final = 32  # entries between two checks of whether the chore is due
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,8 +389,7 @@ def _refuse_group(group: Sequence[_Job], error: Exception) -> None:
         _answer_job(job, error)
 
 
-_TOGETHER: Final = 250
-"""Entries that are encoded before other tasks run."""
+_TOGETHER: Final = 250  # entries that are encoded before other tasks run
 
 _PER_WEIGHT: Final = 4_000
 """Bytes that weigh as much as one entry, because a long text is folded and indexed too."""

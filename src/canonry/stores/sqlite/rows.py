@@ -296,8 +296,7 @@ def unpack_keys(packed: bytes) -> "array[int]":
 # dictionary `bodies.txt`, which changes only together with `VIEWS_VERSION`.
 
 _WIDTH: Final = 4
-_RIGHT: Final = 0x2144DF1C
-"""The checksum of any bytes that end with their own checksum."""
+_RIGHT: Final = 0x2144DF1C  # the checksum of any bytes that end with their own checksum
 
 _DENSE: Final = frozenset(("entity", "observation", "source"))
 _PACKED: Final = b"\x01"
@@ -386,8 +385,7 @@ LookupRow: TypeAlias = tuple[int, str, bytes]
 """(n, kind, body) of an item."""
 
 _TOGETHER: Final = 64  # one statement of a fixed size stays prepared: bench compare, find
-_FEW: Final = 8
-"""Fewer ids than this are looked up one by one."""
+_FEW: Final = 8  # fewer ids than this are looked up one by one
 
 _ONE: Final = "SELECT n, kind, body FROM things WHERE id = ?"
 _MANY: Final = f"SELECT id, n, kind, body FROM things WHERE id IN ({', '.join('?' * _TOGETHER)})"  # noqa: S608
@@ -475,8 +473,7 @@ _ORDER: Final = "ORDER BY l.rank, l.later, l.id"
 _SHALLOW: Final = 1000
 """Up to this depth, runs are merged here. SQLite merges deeper pages."""
 
-_RUNS_MAX: Final = 400
-"""SQLite compounds at most 500 statements."""
+_RUNS_MAX: Final = 400  # SQLite compounds at most 500 statements
 
 _NEWEST: Final = "ORDER BY l.rank DESC, l.later, l.id"
 FIRST_IDS: Final = f"SELECT l.id FROM listing l WHERE {_RUN} {_ORDER} LIMIT ?"  # noqa: S608 - our SQL

@@ -108,8 +108,7 @@ class SqliteView(View):
 
 NAMESAKES_MAX: Final = 50  # a name that thousands share costs no more than this
 _FOLDED_INLINE: Final = 200
-_READ_INLINE: Final = 256
-"""More items than this exceed the time of a query on the event loop."""
+_READ_INLINE: Final = 256  # more items than this exceed the time of a query on the event loop
 
 
 _LISTS: Final[Mapping[type, tuple[List, List]]] = {

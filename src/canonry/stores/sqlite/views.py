@@ -163,8 +163,7 @@ _DROP_EMPTY_COUNT: Final = (
 )
 _WAIT: Final = "INSERT INTO unindexed VALUES (?)"
 _WAIT_NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
-_KEY: Final = 7
-"""The first columns of a row of `listing` are its primary key."""
+_KEY: Final = 7  # the first columns of a row of `listing` are its primary key
 
 
 @dataclass(frozen=True, slots=True)

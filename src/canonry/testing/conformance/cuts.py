@@ -61,11 +61,9 @@ def every_call() -> Sequence[CutCall]:
 ServeToolsets = Callable[[Canon], Gateway]
 """Creates the gateway that serves all toolsets over a canon."""
 
-_ASKED_MAX: Final = 5
-"""Attempts of a call that is told to retry, because a view may be behind."""
+_ASKED_MAX: Final = 5  # attempts of a call that is told to retry, because a view may be behind
 
-_STEPS: Final = 3
-"""Some calls of the session make at least this many appends."""
+_STEPS: Final = 3  # some calls of the session make at least this many appends
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 

@@ -126,11 +126,9 @@ def _in_time(standing: Sequence[Transaction]) -> Iterator[tuple[str, str]]:
 KEYS: Final = ("hoard", "oath", "road", "song")
 CLIENTS: Final = 8
 EACH: Final = 25
-_ALSO: Final = 3
-"""One in this many transactions writes to a second list."""
+_ALSO: Final = 3  # one in this many transactions writes to a second list
 
-_GIVES_UP: Final = 10
-"""One in this many transactions is cancelled while it runs."""
+_GIVES_UP: Final = 10  # one in this many transactions is cancelled while it runs
 
 _KINDS: Final = ((True, True), (True, True), (True, False), (False, True))
 """(reads, writes) of the kinds of transactions."""

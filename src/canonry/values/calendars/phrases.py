@@ -38,13 +38,11 @@ _WORDS_MAX: Final = 14  # longer texts are no times; bounds the combinations
 _FORM_MAX: Final = 5  # the longest name of a time in the tables
 _READINGS_MAX: Final = 2_000
 """The most readings of one phrase; each word with two meanings doubles them."""
-_NAMED_MAX: Final = 1_000
-"""The most springs or Mondays that one phrase counts."""
+_NAMED_MAX: Final = 1_000  # the most springs or Mondays that one phrase counts
 _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
 _SPANS: Final = {"second": SECOND, "minute": 60 * SECOND, "hour": HOUR, "day": DAY}
 _WEEK: Final = 7
-_THURSDAY: Final = 3
-"""The day of the week, counted from Monday, that is 0 in a calendar."""
+_THURSDAY: Final = 3  # the day of the week, counted from Monday, that is 0 in a calendar
 _YEARS: Final = {"year": 1, "decade": 10, "century": 100}
 _DATED: Final = {"day": Grain.DAY, "week": Grain.WEEK, "month": Grain.MONTH, "year": Grain.YEAR}
 _GRAINS: Final = {**_DATED, "decade": Grain.YEAR, "century": Grain.YEAR}

@@ -334,8 +334,7 @@ _ON: Final = ("the", "on", "am", "le", "el")
 _LINKS: Final = (*_ON, "of", "day", "de")
 DAY_DIGITS: Final = 2
 """So few digits without an era are a day, and no year, where years have eras."""
-_NAMED: Final = 40
-"""The most names in an error message."""
+_NAMED: Final = 40  # the most names in an error message
 
 Forms = Mapping[tuple[str, ...], int]
 

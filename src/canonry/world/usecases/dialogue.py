@@ -70,8 +70,7 @@ from canonry.world.usecases.worlds import (
 # answer is a text without claims, and the missed steps follow later.
 
 DEADLINE: Final = 2.5  # a player waits no longer for an answer
-_SHARE: Final = 0.8
-"""The model's share of the deadline; the rest is for writing the exchange."""
+_SHARE: Final = 0.8  # the model's share of the deadline; the rest is for writing the exchange
 _TRANSIENT: Final = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL_ERROR"})
 
 LookUp = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
@@ -596,5 +595,4 @@ async def _recount_world(canon: Canon, world: BoundWorld, since: Instant, until:
             telemetry.record_event(applied, proposal.created_at, space=world.space)
 
 
-_MOST: Final = 50_000
-"""The most proposals of a world that are counted again, the newest first."""
+_MOST: Final = 50_000  # the most proposals of a world that are counted again, the newest first

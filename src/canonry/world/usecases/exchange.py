@@ -84,8 +84,7 @@ from canonry.world.usecases.worlds import BoundWorld, WorldAt, WorldDraft, world
 T = TypeVar("T", Location, Realm, Mover, Item)
 P = TypeVar("P", Entity, Event)
 _GROUP: Final = 100
-_EDGES_MAX: Final = 1_000
-"""More edges of one relation than a draft lets an entity have."""
+_EDGES_MAX: Final = 1_000  # more edges of one relation than a draft lets an entity have
 
 
 async def export_world(canon: Canon, world: BoundWorld) -> Atlas:

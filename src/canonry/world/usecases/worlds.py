@@ -174,8 +174,7 @@ async def world_named(canon: Canon, name: str) -> BoundWorld:
 
 NEARBY_MAX: Final = 20  # bounds a context, which becomes part of a prompt
 INVENTORY_MAX: Final = 200  # bounds a reply, which says that there are more
-_REALM_DEPTH: Final = 12
-"""Limit of the nesting depth of realms in a lookup."""
+_REALM_DEPTH: Final = 12  # limit of the nesting depth of realms in a lookup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

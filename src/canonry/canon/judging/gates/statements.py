@@ -193,8 +193,7 @@ def sources_of(evidence: Iterable[Evidence], view: SliceView) -> frozenset[str]:
     return frozenset(str(next(filter(None, each))) for each in named)
 
 
-_CHAIN_MAX: Final = 8
-"""The most links of a circle that is found."""
+_CHAIN_MAX: Final = 8  # the most links of a circle that is found
 
 
 def _find_circles(

@@ -13,8 +13,7 @@ T = TypeVar("T")
 BEATS_MIN, BEATS_MAX, BEATS = 3, 12, 5
 _BRANCHING: Final = 6
 _MIDDLE: Final = ("search", "meeting", "obstacle", "choice", "reversal")
-_LIKELIER: Final = 3
-"""Locations where somebody lives are so much likelier than others."""
+_LIKELIER: Final = 3  # locations where somebody lives are so much likelier than others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

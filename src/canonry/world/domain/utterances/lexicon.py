@@ -19,8 +19,7 @@ from canonry.values.data_files import read_toml
 UNKNOWN: Final = "unknown"
 _TYPO_LENGTH: Final = 4
 _LONG_WORD: Final = 8
-_FIGURES: Final = 9
-"""A number has at most this many figures."""
+_FIGURES: Final = 9  # a number has at most this many figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -445,8 +445,7 @@ def _with_payload_path(fared: ProposalOutcome) -> ProposalOutcome:
     return replace(fared, rejection=replace(rejection, path=f"/payload{within}"))
 
 
-_SEARCHED_MAX: int = 5_000
-"""The most proposals that are read for one page."""
+_SEARCHED_MAX: int = 5_000  # the most proposals that are read for one page
 
 
 async def get_proposal(

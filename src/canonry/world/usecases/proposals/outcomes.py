@@ -259,8 +259,7 @@ async def settle_due(canon: Canon, caller: Caller, world: BoundWorld) -> int:
 
 REMEMBERED: Final = DAY
 _COMMITS: Final = 200  # bounds the memory of a walk through the log
-_BEHIND: Final = 2_000
-"""With more commits than this to catch up, only the proposals are queried."""
+_BEHIND: Final = 2_000  # with more commits than this to catch up, only the proposals are queried
 
 
 async def recent_admissions(canon: Canon, space: SpaceId) -> RecentAdmissions:
