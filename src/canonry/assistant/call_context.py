@@ -36,7 +36,7 @@ from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.values.ids import SpaceId, SpaceKind, is_uuid
 from canonry.values.json_values import fold_text
-from canonry.values.moments import Instant, render_instant
+from canonry.values.moments import DAY, Instant, render_instant
 from canonry.values.provenance import CanonLevel
 
 T = TypeVar("T", bound=StoredItem)
@@ -215,18 +215,19 @@ class CallContext:
     def time_in_words(
         self, instant: Instant, words: str | None = None, scene: StoredItem | None = None
     ) -> str:
-        """Format a valid time as it was said in a scene, else as RFC 3339 or in the calendar.
+        """Format a valid time as it was said in a scene, else in the calendar or as RFC 3339.
 
         The beginning of a day is a date, unless the words name midnight.
         """
         start = scene_time(scene, self.calendar) if isinstance(scene, Scene) else None
         if words is not None and (wording := wording_of_time(instant, words, self.calendar, start)):
             return wording.removeprefix("in ")
-        own = self.calendar is not GREGORIAN
-        if own:
+        if self.calendar is not GREGORIAN:
             return time_in_words(instant, self.calendar)
-        whole = render_instant(instant)
-        return whole if _MIDNIGHT.search(words or "") else whole.removesuffix("T00:00:00Z")
+        exact = instant % DAY or _MIDNIGHT.search(words or "")
+        if exact:
+            return render_instant(instant)
+        return time_in_words(instant, GREGORIAN).removesuffix(" AD")
 
     def require_judged(self, what: str) -> None:
         """Refuse a space that has no judged claims and is not the caller's account."""

@@ -59,7 +59,7 @@ async def who_said(context: CallContext, ids: Iterable[str]) -> Mapping[str, str
 def _said_by(origin: Any, around: Mapping[str, Any]) -> str:
     match origin:
         case Turn():
-            return getattr(around.get(origin.entity_id or ""), "name", origin.speaker.display_name)
+            return getattr(around.get(origin.entity_id or ""), "name", origin.spoken[0])
         case Snippet():
             source = around.get(origin.source_id)
             if holds_quotes(source):

@@ -17,17 +17,18 @@ from canonry.assistant.finding import (
     searched_by,
     searched_in,
     statements_of,
-    without_repeats,
 )
 from canonry.assistant.first_sentences import NOTHING, count_in_words
 from canonry.assistant.rows import (
     Names,
     Row,
+    cut_text,
     fit_rows,
     former_names,
     ids_named,
     kind_of,
     kind_word,
+    name_once,
     properties_said,
     row_of,
     rows_of,
@@ -37,40 +38,22 @@ from canonry.assistant.spaces import contexts_of, find_item_in, read_each_space,
 from canonry.assistant.tools import canon_tool
 from canonry.canon.canonization.decide_proposals import is_by_rules
 from canonry.canon.commands.retcon_items import list_dependents
-from canonry.canon.queries.explain import (
-    ChangeQuery,
-    Explanation,
-    TracedEvidence,
-    Window,
-    Written,
-    explain_item,
-    list_changes,
-    read_timeline,
-)
+from canonry.canon.queries import explain
 from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES, read_recorded_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.snippets import SAID_TITLE, evidence_of_retracted, retracted_passages
 from canonry.canon.session.spoken_times import today_of
 from canonry.gateway.tool import Arguments, Noted, Reply
-from canonry.language.texts.stems import stems_of
+from canonry.language.texts.stems import query_stems, stems_of
+from canonry.log import entries as log
 from canonry.log.commits import Position
-from canonry.log.entries import (
-    AudienceChanged,
-    CallUndone,
-    EntitiesMerged,
-    Entry,
-    Made,
-    ProposalDecided,
-    StoredItem,
-    Withdrawn,
-)
 from canonry.log.fold_commit import ids_of
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Event, Fact, FactDraft, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
-from canonry.log.items.scenes import Memory, Scene, Story, TurnDraft
-from canonry.log.items.sources import InterpretationRun, SnippetDraft, Source, SourceType
+from canonry.log.items.scenes import Memory, Scene, Story, Turn, TurnDraft
+from canonry.log.items.sources import InterpretationRun, Snippet, SnippetDraft, Source, SourceType
 from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX, STATE_TAGS
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
@@ -115,7 +98,7 @@ async def _explain_why(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     if context.is_account and isinstance(item, Entity):
         context.require_now(arguments, *TIMES)
         return await _explain_fields(context, item, arguments.get("field"), page)
-    found = await explain_item(canon, caller, item.id)
+    found = await explain.explain_item(canon, caller, item.id)
     (row,) = await rows_of(context, (found.thing,), full=page.full)
     row["because"] = [
         await _evidence_row(context, each, page)
@@ -142,17 +125,17 @@ def _evidence_links(containers: Iterable[Scene | Source]) -> tuple[Mapping[str, 
     return tuple(ITEM_RESOURCE.link_to(each, title) for each, title in named.items())
 
 
-async def _evidence_row(context: CallContext, traced: TracedEvidence, page: RowPage) -> Row:
+async def _evidence_row(context: CallContext, traced: explain.TracedEvidence, page: RowPage) -> Row:
     """Return the row of one piece of evidence: its text, speaker and place."""
     item = traced.thing
     if item is None:
         return {"id": traced.evidence.ref, "says": "erased"}
     (row,) = await rows_of(context, (item,), full=page.full)
-    kept = ("kind", "id", "name", "says", "by", "scene", "document", "page")
+    kept = ("kind", "id", "name", "says", "by", "scene", "document", "page", "for")
     return {name: row[name] for name in kept if name in row}
 
 
-def _judgement_row(found: Explanation) -> Row:
+def _judgement_row(found: explain.Explanation) -> Row:
     row: Row = {}
     proposal = found.proposal
     if proposal is not None and (ruling := proposal.decision or proposal.review) is not None:
@@ -181,7 +164,7 @@ def _judgement_row(found: Explanation) -> Row:
     return row
 
 
-async def _resting_row(context: CallContext, item: StoredItem) -> Row | None:
+async def _resting_row(context: CallContext, item: log.StoredItem) -> Row | None:
     if not isinstance(item, Fact | Event | Relation | Entity):
         return None
     found = await list_dependents(context.canon, context.caller, item.id)
@@ -217,7 +200,7 @@ async def _explain_fields(
     return Noted(reply=reply, parts=_evidence_links(documents))
 
 
-def _field_row(field: FieldExplained, sources: Mapping[str, StoredItem], page: RowPage) -> Row:
+def _field_row(field: FieldExplained, sources: Mapping[str, log.StoredItem], page: RowPage) -> Row:
     values = [
         {
             "value": observed.value,
@@ -232,13 +215,13 @@ def _field_row(field: FieldExplained, sources: Mapping[str, StoredItem], page: R
     return {"field": field.field, "value": field.value, "because": field.reason, "said": values}
 
 
-def _grounds_of(source: StoredItem | None) -> Row:
+def _grounds_of(source: log.StoredItem | None) -> Row:
     """Return the reason, evidence, authority and confidence that a source was given with."""
     properties = source.properties if isinstance(source, Source) else {}
     return {name: properties[name] for name in _GROUNDS if properties.get(name)}
 
 
-def _source_title(item: StoredItem | None) -> str:
+def _source_title(item: log.StoredItem | None) -> str:
     if not isinstance(item, Source):
         return "erased"
     return item.title or item.file_name or item.source_type.value
@@ -266,7 +249,7 @@ async def _read_dated(context: CallContext, arguments: Arguments, entity: Entity
     else:
         context.require_story_space("Timelines", "Use get to read a row of a catalog.")
     space = context.space.id
-    window = Window(
+    window = explain.Window(
         entity_ids=() if entity is None else (entity.id,),
         start=start,
         end=end,
@@ -274,7 +257,7 @@ async def _read_dated(context: CallContext, arguments: Arguments, entity: Entity
         limit=page.limit,
         offset=page.offset,
     )
-    found = await read_timeline(canon, caller, space, window)
+    found = await explain.read_timeline(canon, caller, space, window)
     rows = await rows_of(context, (each.item for each in found.items), full=page.full)
     for each, row in zip(found.items, rows, strict=True):
         row["when"] = row.pop("from", row.get("when", "undated"))
@@ -308,11 +291,14 @@ async def _record_dates(
     for event in found.items:
         named = {e.id: e for each in event.entries if (e := entities.get(each.entity_id))}
         if entity is None or entity.id in named:
-            reported = [f"{e.name} ({properties_said(e, full=False)})" for e in named.values()]
+            day = render_instant(event.instant)[:10]
+            fields = {e.name: properties_said(e, full=False, without=day) for e in named.values()}
+            reported = "; ".join(f"{n} ({each})" if each else n for n, each in fields.items())
+            plain = event.event_type.casefold() == "date"
             rows.append(
                 {
                     "when": context.time_in_words(event.instant),
-                    "says": f"{event.event_type}: {'; '.join(reported)}",
+                    "says": reported if plain else f"{event.event_type}: {reported}",
                     "about": [each.name for each in named.values()],
                     "source": event.source_id,
                 }
@@ -378,10 +364,10 @@ async def _show_differences(contexts: Sequence[CallContext], arguments: Argument
 async def _changes_in(context: CallContext, arguments: Arguments) -> Reply:
     canon, caller = context.canon, context.caller
     page = read_page({name: arguments[name] for name in ("limit", "full") if name in arguments})
-    query = ChangeQuery(
+    query = explain.ChangeQuery(
         space=context.space.id, limit=page.limit, **_read_since(arguments.get("since"), canon)
     )
-    found = await list_changes(canon, caller, query)
+    found = await explain.list_changes(canon, caller, query)
     seen = canon.caller_scope(caller)
     around = await seen.items_by_id({i for each in found.items.values() for i in ids_named(each)})
     names = await seen.root_entities(i for i, each in around.items() if isinstance(each, Entity))
@@ -426,10 +412,10 @@ def _read_since(text: str | None, canon: Canon) -> dict[str, Any]:
 
 
 def _what_happened(
-    written: Written,
-    items: Mapping[str, StoredItem],
+    written: explain.Written,
+    items: Mapping[str, log.StoredItem],
     names: Names,
-    around: Mapping[str, StoredItem],
+    around: Mapping[str, log.StoredItem],
 ) -> list[Row]:
     """Return a row for each item that changed; of each kind the first few: imports stay short.
 
@@ -437,9 +423,11 @@ def _what_happened(
     """
     rows: dict[tuple[str, str, str], Row] = {}
     entries, every = written.entries, written.commit.entries
-    made = {each.thing.id: each.thing for each in entries if isinstance(each, Made)}
-    again = [effect_of(each) for each in every if isinstance(each, AudienceChanged | Withdrawn)]
-    again = ["restored" for each in every if isinstance(each, CallUndone)] or again
+    made = {each.thing.id: each.thing for each in entries if isinstance(each, log.Made)}
+    again = [
+        effect_of(each) for each in every if isinstance(each, log.AudienceChanged | log.Withdrawn)
+    ]
+    again = ["restored" for each in every if isinstance(each, log.CallUndone)] or again
     parts = {each.text for each in made.values() if isinstance(each, SnippetDraft | TurnDraft)}
     stated = any(isinstance(each, FactDraft) for each in made.values())
     said = [e for e in made.values() if isinstance(e, ObservationDraft) and NAME in e.fields]
@@ -454,9 +442,9 @@ def _what_happened(
             continue
         if _is_shown_otherwise(item, text, how, parts):
             continue
-        if isinstance(entry, EntitiesMerged) and entry.merged in items:
+        if isinstance(entry, log.EntitiesMerged) and entry.merged in items:
             text += f", with {short_text(items[entry.merged], names)}"
-        if isinstance(entry, Made) and again:
+        if isinstance(entry, log.Made) and again:
             how = again[0]
         if isinstance(item, Observation):
             of = items.get(item.entity_id)
@@ -472,14 +460,14 @@ def _what_happened(
     shown = [row for row in rows.values() if row in few[row["how"], row["kind"]][:_ABOUT]]
     more = {key: count - _ABOUT for key, count in counts.items() if count > _ABOUT}
     says = {key: f"{count} more" for key, count in more.items()}
-    undone = any(isinstance(each, CallUndone) for each in every)
+    undone = any(isinstance(each, log.CallUndone) for each in every)
     gone = Counter(kind_word(e.was) for e in written.forgotten if e.was not in _SILENT_KINDS)
     how = "withdrawn" if undone else "forgotten"  # whose words are in no reply
     says |= {(how, kind): count_in_words(count, kind) for kind, count in gone.items()}
     return [*shown, *({"how": h, "kind": k, "says": text} for (h, k), text in says.items())]
 
 
-def _is_shown_otherwise(item: StoredItem, text: str, how: str, parts: Collection[str]) -> bool:
+def _is_shown_otherwise(item: log.StoredItem, text: str, how: str, parts: Collection[str]) -> bool:
     """Return whether other rows tell all of an item: the parts of a container, what a claim did."""
     match item:
         case Proposal():
@@ -496,32 +484,33 @@ def _is_shown_otherwise(item: StoredItem, text: str, how: str, parts: Collection
             return isinstance(item, InterpretationRun | RegisteredSchema)
 
 
-def _observed(seen: Observation, name: str, entity: StoredItem) -> tuple[str, str]:
+def _observed(seen: Observation, name: str, entity: log.StoredItem) -> tuple[str, str]:
     """Return what an observation did to an entity, with its earlier name if it got another one."""
     reported = {n.removeprefix(PROPERTY_PREFIX): value for n, value in seen.fields.items()}
     former = former_names(entity) if isinstance(entity, Entity) and [*reported] == [NAME] else []
     if former:
         return "renamed", f"{name}, formerly {former[0]}"
     text = ", ".join(f"{field.replace('_', ' ')} {value}" for field, value in reported.items())
-    return "said", f"{name}: {text}"[:_LABEL_MAX]
+    return "said", cut_text(f"{name}: {text}", most=_LABEL_MAX)
 
 
 def short_text(
-    item: StoredItem, names: Names, around: Mapping[str, StoredItem] | None = None
+    item: log.StoredItem, names: Names, around: Mapping[str, log.StoredItem] | None = None
 ) -> str:
     """Return an item in a few words."""
     row = row_of(item, names, around or {}, full=False)
     silent = isinstance(item, Scene | Memory)  # only their titles are shown
-    return row.get("name") or ("" if silent else row.get("says", "")[:_LABEL_MAX]) or kind_of(item)
+    text = "" if silent else cut_text(row.get("says", ""), most=_LABEL_MAX)
+    return row.get("name") or text or kind_of(item)
 
 
-def effect_of(entry: Entry) -> str:
+def effect_of(entry: log.Entry) -> str:
     """Return the effect of an entry in a word or two."""
     match entry:
-        case ProposalDecided(decision=decision):
+        case log.ProposalDecided(decision=decision):
             refused = decision.status is ProposalStatus.REJECTED and is_by_rules(decision)
             return "refused" if refused else decision.status.value
-        case AudienceChanged(audience=audience):
+        case log.AudienceChanged(audience=audience):
             return "hidden" if audience else "revealed"
         case _:
             return str(_BRIEF["effects"].get(type(entry).__name__, "changed"))
@@ -585,7 +574,7 @@ async def _write_brief(contexts: Sequence[CallContext], arguments: Arguments) ->
 
 async def _find_subject(
     contexts: Sequence[CallContext], of: str
-) -> tuple[CallContext, StoredItem | None]:
+) -> tuple[CallContext, log.StoredItem | None]:
     """Find what a brief is about: a scene, an entity, a story, or else a whole space."""
     try:
         return (await find_item_in(contexts, of, Entity, Scene, Story, path="/of"))[:2]
@@ -620,55 +609,71 @@ async def _brief_sections(
 
     Without both, and for a question about anything, return lines on the statements of the space.
     """
-    found: list[StoredItem] = []
+    found: list[log.StoredItem] = []
     if question is not None:
         search = ItemSearch(space=context.space.id, text=question, limit=_FOUND)
         results.append(await find_items(context.canon, search))
         found = [item for item, _ in results[-1].found]
     entities = [e for e in found if isinstance(e, Entity)][:_ENTITIES]
-    own: list[StoredItem] = []
+    own: list[log.StoredItem] = []
+    shows, asked = context.canon.viewpoint.may_show, {*query_stems(question or "")}
     if entity is not None:
+        asked -= {each for name in names_of(entity) for each in stems_of(name)}
         own = await _statements_about_item(context, entity, ended=question is not None)
+        own = [e for e in own if shows(e) or asked & {*stems_of(_words_of(e))}]
         ties = Counter(i for e in own for i in involved_entities(e) if i not in family_of(entity))
         nearest = [i for i, _ in ties.most_common(_NEAR)]
         near = await context.canon.caller_scope(context.caller).root_entities(nearest)
         entities = [entity, *(e for e in near.values() if e.id != entity.id)]
-        named = {stem for e in entities for name in names_of(e) for stem in stems_of(name)}
-        found = [
-            e for e in found if involved_entities(e) or named & {*stems_of(getattr(e, "text", ""))}
-        ]
     others = [one for one in entities if one is not entity]
     around = [e for one in others for e in await _statements_about_item(context, one)]
     about_anything = entity is not None and results and not any(map(involved_entities, found))
     if about_anything or (entity is None and question is None):
         every = [e for kind in ASSERTED for e in (await of_kind(context, kind, limit=_FOUND))[0]]
-        around += filter(context.canon.viewpoint.may_show, every)
-    every = list({e.id: e for e in (*entities, *own, *found, *around)}.values())
-    reporting = await without_repeats(context, "", [(each, 0.0) for each in every])
-    refused = await refused_quotes(context, (each for each, _ in reporting))
-    against = await disputes_of(context, {each.id for each, _ in reporting})
-    called: set[tuple[str, str]] = set()
+        around += filter(shows, every)
+    own += [e for e in (*found, *around) if not _is_denial(e)]
+    items = list({e.id: e for e in (*entities, *own)}.values())
+    rows = name_once(await rows_of(context, items))
+    raw = {each.id: each.text.strip() for each in items if isinstance(each, Turn | Snippet)}
+    named = {each for e in entities for name in names_of(e) for each in stems_of(name)}
+    says = {row["id"]: {*stems_of(str(row.get("says")))} for row in rows}
+    new = (asked - named).difference(*(its for i, its in says.items() if i not in raw))
+    quoted = {*raw.values()}  # each may be the name of a record
+    refused = await refused_quotes(context, items)
+    against = await disputes_of(context, says.keys())
     sections: dict[str, list[str]] = {}
     bare = {"document"} if entity is None else {"document", "entity"}  # a name tells nothing
-    for row in await rows_of(context, (each for each, _ in reporting)):
+    for row in rows:
         silent = row["kind"] in bare and row["id"] != getattr(entity, "id", "")
-        if not silent or row.keys() & {"says", "tags"} or len(reporting) == 1:
+        told = not silent or row.keys() & {"says", "tags"} or len(rows) == 1
+        if row["id"] in raw:
+            told = new & says[row["id"]] and (entity is None or named & says[row["id"]])
+        if told and row.get("name") not in quoted:
             name = _BRIEF["sections"].get(row["kind"], "passages")
-            now = {n: e for n, e in row.get("now_called", {}).items() if (name, n) not in called}
-            called |= {(name, former) for former in now}
             more = {"refused": row["id"] in refused, "disputed": against.get(row["id"], ())}
-            sections.setdefault(name, []).append(_row_line({**row, "now_called": now, **more}))
+            sections.setdefault(name, []).append(_row_line({**row, **more}))
     return sections
+
+
+def _words_of(item: Any) -> str:
+    """Return the words of a statement or event, of a relation those of its type."""
+    return str(getattr(item, "statement", getattr(item, "title", getattr(item, "rel_type", ""))))
+
+
+def _is_denial(item: log.StoredItem) -> bool:
+    """Return whether a fact says only what does not hold."""
+    said = item.statements if isinstance(item, Fact) else ()
+    return bool(said) and all(one.holds_then is False for one in said)
 
 
 async def _statements_about_item(
     context: CallContext, entity: Entity, *, ended: bool = False
-) -> list[StoredItem]:
+) -> list[log.StoredItem]:
     """Return the statements and events of an entity; then those that `ended` at a known time."""
     facts, ties = await statements_of(context, entity, ended=ended)
     query = EventQuery(level=CanonLevel.CANON, limit=_FOUND, **query_about(entity))
     events = await context.canon.state.events(query)
-    every: list[StoredItem] = [*reversed(facts), *ties, *events.items]
+    every: list[log.StoredItem] = [*reversed(facts), *ties, *events.items]
     shows = context.canon.viewpoint.may_show
     return sorted((e for e in every if shows(e) or _ended(e)), key=lambda e: not shows(e))
 
@@ -765,7 +770,7 @@ async def _scene_sections(
 ) -> dict[str, list[str]]:
     canonical, narrative = scene_context.canonical, scene_context.narrative
 
-    async def row_lines(items: Iterable[StoredItem]) -> list[str]:
+    async def row_lines(items: Iterable[log.StoredItem]) -> list[str]:
         return [_row_line(row) for row in await rows_of(context, items)]
 
     present = [each.entity for each in canonical.present]

@@ -1,10 +1,12 @@
 """The tools `find` and `get_item`, with valid time and transaction time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import merge
 from itertools import product
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from canonry.assistant import spaces
 from canonry.assistant.call_context import EVERYBODY, CallContext, RowPage, read_page
@@ -15,6 +17,7 @@ from canonry.assistant.first_sentences import (
     count_in_words,
     count_kinds,
     disputes_said,
+    join_parts,
     later_sentence,
 )
 from canonry.assistant.reviewing import WAITING
@@ -24,6 +27,7 @@ from canonry.assistant.rows import (
     fields_of,
     fit_rows,
     former_names,
+    name_once,
     newer_than,
     row_of,
     rows_of,
@@ -31,19 +35,12 @@ from canonry.assistant.rows import (
 )
 from canonry.assistant.spaces import MORE, SPACES_MAX, contexts_of, find_item_in, with_space_name
 from canonry.assistant.tools import canon_tool
-from canonry.assistant.wording import NOTES, SEARCHED
+from canonry.assistant.wording import ASKING, NOTES, SEARCHED
 from canonry.canon.canonization.proposals import list_proposals
-from canonry.canon.queries.listings import (
-    choose_space,
-    list_spaces,
-    query_asserted,
-    query_axioms,
-    query_entities,
-    query_snippets,
-    query_sources,
-)
+from canonry.canon.queries import listings
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.snippets import SAID_TITLE
 from canonry.canon.session.viewpoint import tags_then
 from canonry.gateway.offers import page_of_matches
 from canonry.gateway.tool import Arguments, CompletionPage, CompletionProvider, Reply, Resource
@@ -54,12 +51,12 @@ from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ReviewKind
 from canonry.log.items.scenes import Scene
-from canonry.log.items.sources import Snippet, Source, holds_quotes
-from canonry.log.schemas.narrative import narrative_type
+from canonry.log.items.sources import Source
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, narrative_type
+from canonry.log.schemas.truth_types import type_named
 from canonry.narrative.usecases.scenes import get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
-from canonry.readmodels.ranking import parse_query
 from canonry.recall.domain.questions import read_times
 from canonry.recall.usecases.find_items import FoundItems, FoundKind, ItemSearch, find_items
 from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING
@@ -70,6 +67,12 @@ from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.json_values import encode_json
 from canonry.values.provenance import CanonLevel
 
+_FEW: Final = 3
+"""The most rows about the subjects of a search that nothing answers."""
+_STATEMENTS: Final = frozenset({FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION})
+_NOT_READ: Final = frozenset({"id", "kind", "disputed", "space", "for"})
+_READ_WHOLE: Final = ("text", "description", "summary")
+"""The members of a row that do not answer a search, and those of an item that do."""
 _OTHER_WORDS: Final = "Try other words or kinds, or record it with tell."
 
 
@@ -82,7 +85,6 @@ async def search_items(
     """Search all spaces by words and meaning, and return the best hits first."""
     page, text, many = read_page(arguments), arguments["text"], len(contexts) > 1
     results: list[FoundItems] = []
-    over = 0  # rows of the next page, in place of those left out
     for context in contexts:
         search = ItemSearch(
             space=context.space.id,
@@ -95,32 +97,121 @@ async def search_items(
         result = await find_items(context.canon, search)
         if context.is_account and FoundKind.ENTITY in search.kinds and context.canon.now is None:
             result = replace(result, found=await _with_records(context, search, result.found))
-        left = await without_repeats(context, text, result.found)
-        over += (len(result.found) - len(left)) * (len(result.found) >= search.limit)
-        results.append(replace(result, found=left))
+        results.append(result)
     ordered = ([(-strength, n, e) for e, strength in r.found] for n, r in enumerate(results))
-    found = [(contexts[n], each) for _, n, each in merge(*ordered, key=lambda one: one[:2])]
+    hits = [*merge(*ordered, key=itemgetter(0, 1))]
+    found = [(contexts[n], each) for _, n, each in hits]
     shown = found[page.offset : page.offset + page.limit]
-    reply = fit_rows(await found_rows(contexts, shown, page, text), page, len(found) + over)
-    reply.pop("total")  # a search has no total
+    rows = await found_rows(contexts, shown, page, text)
+    by_words = any(MEANING_MISSING in each.degraded for each in results)
+    least = 1.0 if by_words else max((-each[0] for each in hits), default=0.0) / 2
+    strong = {item.id for weak, _, item in hits if -weak >= least}
+    answer = _answers_in(text, rows, [item for _, item in shown], strong)
+    if answer.subjects and not kinds and [row["kind"] for row in answer.rows] == ["entity"]:
+        more = [(on, e) for on, one in shown[:1] for e in await _statements_on(on, one)]
+        rows = [*rows[:1], *await found_rows(contexts, more, page, text)]
+        answer = answer._replace(rows=rows)
+    reply: Row = {"found": fit_rows(answer.rows, page, 0)["found"]}
+    cut = len(reply["found"]) < len(answer.rows)
+    end = page.offset + (rows.index(reply["found"][-1]) + 1 if cut else len(rows))
+    if end < len(found) and not answer.subjects:
+        reply["next"] = str(end)
     if searched := searched_in(results):
         reply["searched"] = searched
     if any(each.truncated for each in results):
         reply["more"] = "The search stopped before the end. Narrow it with `kinds` or `about`."
     elif many and len(contexts) == SPACES_MAX:
         reply["more"] = MORE
-    reply |= await _claim_states(contexts[0], text, reply["found"], results)
+    reply |= await _claim_states(contexts[0], text, answer, results)
     if later := await _later_beginnings(contexts[0], text, [item for _, item in found]):
         reply["later"] = later
         reply["note"] += later_sentence(reply)
     return reply
 
 
+class _Answer(NamedTuple):
+    """The rows that answer a search, or some about its `subjects`, and words that they lack.
+
+    One with all words of the search, or with unseen ones, makes it `whole`.
+    """
+
+    rows: Sequence[Row]
+    lacking: Sequence[str] = ()
+    subjects: Sequence[str] = ()
+    whole: bool = False
+
+
+def _answers_in(
+    text: str, rows: Sequence[Row], items: Sequence[StoredItem], strong: Collection[str]
+) -> _Answer:
+    """Leave out the rows that share only a name or a number with a search that others answer.
+
+    `strong` rows answer by their meaning, without its words, and others by two of its names.
+    """
+    sought = {*query_stems(text)}
+    words = {_base_form(w): w for w in terms_of(text) if not sought.isdisjoint(stems_of(w))}
+
+    def words_in(some: Iterable[Any]) -> set[str]:
+        return {_base_form(e) for e in terms_of(" ".join(map(str, some)))} & words.keys()
+
+    subjects: defaultdict[str, set[str]] = defaultdict(set)
+    has: dict[str, set[str]] = {}
+    for row, item in zip(rows, items, strict=True):
+        parts = [each for name, each in row.items() if name not in _NOT_READ]
+        has[row["id"]] = words_in((*parts, *(getattr(item, name, "") for name in _READ_WHOLE)))
+        names = row.get("about", [row["name"]] if isinstance(item, Entity) else [])
+        if isinstance(item, Relation):  # the words beside its type are names
+            names = str(row["says"]).split(f" {item.rel_type.replace('_', ' ').lower()} ")
+        for name in names:
+            subjects[name] |= words_in((name, row.get("type", "")))
+    named = {name: its for name, its in subjects.items() if its}
+    known = set[str]().union(*named.values())
+    asked = [each for each in words if each not in known and words[each] not in ASKING]
+    if text.rstrip()[-1:] != "?" and len(sought) >= len({*terms_of(text)}):
+        asked = [*words]  # of keywords, each name counts
+    informative = {each for each in asked if not each.isdecimal()} or {*asked}
+    good = [row for row in rows if has[row["id"]] & informative or row["id"] in strong]
+    good = good or [
+        row for row in rows if 1 < len(named) == len(named.keys() & row.get("about", ()))
+    ]
+    good = [row for row in good if "refused" not in row] or good
+    said = [each for row in good if row["kind"] in _STATEMENTS for each in stems_of(row["says"])]
+    quoted = {row["says"] for row in good if row["kind"] == "passage"}
+    good = [e for e in good if e.get("name") not in quoted and not _repeats(e, {*said}, sought)]
+    if informative and named and not good:
+        return _Answer(rows[:_FEW], [words[each] for each in asked], [*named])
+    dated = bool(read_times(text, GREGORIAN, None))
+    numbers = [] if dated else [each for each in asked if each.isdecimal()]
+    lacking = [each for each in numbers if not any(each in has[row["id"]] for row in good)]
+    whole = len(words) <= 1 or any(words.keys() <= each for each in has.values())
+    whole = whole or any(row["kind"] == "document" for row in rows)  # only its title is shown
+    whole = whole or (dated and any(row.keys() & {"from", "until", "when"} for row in rows))
+    return _Answer(good or rows, lacking, whole=whole or text.rstrip()[-1:] != "?")
+
+
+def _repeats(row: Row, said: Collection[str], sought: Collection[str]) -> bool:
+    """Return whether statements have the searched and most other words of a quoted text."""
+    if row["kind"] != "passage" or not str(row.get("document")).startswith(SAID_TITLE):
+        return False
+    own = {*stems_of(row["says"])}
+    return own & {*sought} <= {*said} and 3 * len(own - {*said}) <= len(own)
+
+
+async def _statements_on(context: CallContext, entity: Any) -> list[StoredItem]:
+    """Return the first events, facts and relations of an entity."""
+    found = [
+        await of_kind(context, kind, entity, limit=_FEW)
+        for kind in (FoundKind.EVENT, FoundKind.FACT)
+    ]
+    shows = context.canon.viewpoint.may_show
+    return [each for some, _ in found for each in some if shows(each)][:_FEW]
+
+
 async def _claim_states(
-    context: CallContext, text: str, rows: Sequence[Row], results: Sequence[FoundItems]
+    context: CallContext, text: str, answer: _Answer, results: Sequence[FoundItems]
 ) -> Row:
     """Return the first sentence of a search, and advice if it found nothing."""
-    ended = sum(each.ended for each in results)
+    ended, rows = sum(each.ended for each in results), answer.rows
     left_out = f"{count_in_words(ended, 'item')} that ended"
     if not rows and ended:
         return {
@@ -129,26 +220,19 @@ async def _claim_states(
         }
     if not rows:
         return {"note": no_results_hint(context, results), "hint": await _search_advice(context)}
-    if not _is_answered(text, rows):
+    lacking = " or ".join(f'"{each}"' for each in answer.lacking)
+    if answer.subjects:
+        named = join_parts(answer.subjects)
+        return {"note": f"Nothing is known here that mentions {lacking}. About {named} there is:"}
+    if not answer.whole:
         return {"note": NOTES["unanswered"]}
     found = f"Found {count_kinds(rows)}"
     found = f"{found}, without {left_out}." if ended else f"{found}."
     asked = {*query_stems(text)}
-    has = {row["id"]: len(asked & {*stems_of(str(row.get("says")))}) for row in rows}
-    best = [row for row in rows if has[row["id"]] == max(has.values())]
-    return {"note": found + disputes_said(best)}
-
-
-def _is_answered(text: str, rows: Sequence[Row]) -> bool:
-    """Return whether a row has all the words of a question, or is cut so that it may have them."""
-    sought = set(parse_query(text).stems if text.rstrip().endswith("?") else ())
-    asked = {_base_form(word) for word in terms_of(text) if not sought.isdisjoint(stems_of(word))}
-    texts = (encode_json(each).decode() for each in rows)
-    whole = (asked <= {*map(_base_form, terms_of(row))} or "\u2026" in row for row in texts)
-    within = any(row["kind"] == "document" for row in rows)  # of which only the title is shown
-    dated = any(not row.keys().isdisjoint({"from", "until", "when"}) for row in rows)
-    within |= dated and bool(read_times(text, GREGORIAN, None))
-    return within or len(asked) <= 1 or any(whole)
+    has = [len(asked & {*stems_of(str(row.get("says")))}) for row in rows]
+    best = [row for row, count in zip(rows, has, strict=True) if count == max(has)]
+    missing = f" None of them mentions {lacking}." if lacking else ""
+    return {"note": found + missing + disputes_said(best)}
 
 
 def _base_form(word: str) -> str:
@@ -189,7 +273,9 @@ async def first_statements(context: CallContext, items: Sequence[StoredItem]) ->
             first.append(one)
         known |= names
     rows = await rows_of(replace(context, canon=context.canon.now), first[:_LATER])
-    return [{name: row[name] for name in ("id", "says", "from")} for row in rows]
+    return [
+        {name: row[name] for name in ("id", "says", "from", "for") if name in row} for row in rows
+    ]
 
 
 def _timelines_of(item: StoredItem) -> set[str]:
@@ -236,49 +322,6 @@ async def found_rows(
             more["refused"] = row["id"] in refused or None
             rows[row["id"]] = with_space_name(without_empty({**row, **more}), context, contexts)
     return [rows[item.id] for _, item in found]
-
-
-async def without_repeats(
-    context: CallContext, text: str, found: Sequence[tuple[StoredItem, float]]
-) -> Sequence[tuple[StoredItem, float]]:
-    """Return the found items without quotes that tell the same as found statements they support.
-
-    A record that is named by the words of a found passage is left out.
-
-    A quote stays if the statements lack a word of the question that it has, or a third of its
-    words. Otherwise they take its place.
-    """
-    passages = {e.text.strip() for e, _ in found if isinstance(e, Snippet)}
-    records = [each for each, _ in found if isinstance(each, Entity)]
-    own: Mapping[str, set[str]] = {
-        e.id: {e.name, str(fields_of(e).get("content")).strip()} for e in records
-    }
-    found = [each for each in found if passages.isdisjoint(own.get(each[0].id, ()))]
-    reporting = [e for e, _ in found if isinstance(e, Fact | Event | Relation)]
-    cited = {one.ref for each in reporting for one in each.evidence}
-    quotes = [each for each, _ in found if isinstance(each, Snippet) and each.id in cited]
-    if not quotes:
-        return found
-    sources = await context.canon.caller_scope(context.caller).items_by_id(
-        {each.source_id for each in quotes}
-    )
-    says = {row["id"]: {*stems_of(row["says"])} for row in await rows_of(context, reporting)}
-    repeats: dict[str, Sequence[StoredItem]] = {}
-    for each in quotes:
-        by = [e for e in reporting if each.id in {one.ref for one in e.evidence}]
-        known, reported = set[str]().union(*(says[e.id] for e in by)), {*stems_of(each.text)}
-        quoted = holds_quotes(sources.get(each.source_id))
-        if (
-            quoted
-            and reported & {*query_stems(text)} <= known
-            and 3 * len(reported - known) <= len(reported)
-        ):
-            repeats[each.id] = by
-    left: dict[str, tuple[StoredItem, float]] = {}
-    for item, strength in found:
-        for one in repeats.get(item.id, (item,)):
-            left.setdefault(one.id, (one, strength))
-    return list(left.values())
 
 
 async def _with_records(
@@ -401,16 +444,16 @@ async def of_kind(
     match kind:
         case FoundKind.ENTITY:
             about = EntityQuery(entity_type=typed, level=CanonLevel.CANON, **asked)
-            page = await query_entities(canon, caller, about, universe_id=space)
+            page = await listings.query_entities(canon, caller, about, universe_id=space)
         case FoundKind.FACT | FoundKind.EVENT | FoundKind.RELATION:
             query, own = ASSERTED[kind]
-            page = await query_asserted(canon, caller, query(**own, **asked), **ids)
+            page = await listings.query_asserted(canon, caller, query(**own, **asked), **ids)
         case FoundKind.DOCUMENT:
-            page = await query_sources(canon, caller, space, **asked)
+            page = await listings.query_sources(canon, caller, space, **asked)
         case FoundKind.PASSAGE if context.space.may_have_stories:
             page = await query_scenes(canon, caller, SceneQuery(**asked), universe_id=space)
         case FoundKind.LORE if context.space.may_have_stories:
-            page = await query_axioms(canon, caller, space, **asked)
+            page = await listings.query_axioms(canon, caller, space, **asked)
         case _:
             return (), 0
     return page.items, page.total
@@ -419,11 +462,9 @@ async def of_kind(
 def _type_in(context: CallContext, arguments: Arguments) -> str | None:
     """Return the type of entities to find: in a space of judged claims, the nearest of the six."""
     given: str | None = arguments.get("type")
-    return (
-        given
-        if given is None or not context.space.may_have_stories
-        else narrative_type(given).value
-    )
+    if given is None:
+        return None
+    return narrative_type(given).value if context.space.may_have_stories else type_named(given)
 
 
 async def get_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -452,7 +493,7 @@ async def _item_row(context: CallContext, item: StoredItem, arguments: Arguments
             return row | reply
         case Source():
             asked = {"limit": page.limit, "offset": page.offset}
-            parts = await query_snippets(canon, caller, item.id, **asked)
+            parts = await listings.query_snippets(canon, caller, item.id, **asked)
             return row | await _part_rows(context, parts.items, parts.total, page, "passages")
         case Proposal():
             ruling = item.decision or item.review
@@ -500,6 +541,8 @@ async def _entity_row(context: CallContext, entity: Entity, page: RowPage) -> Re
         row["name"] = called
     row["says"] = cut_text(entity.description if says is None else says, page.full)
     also = [*entity.aliases] or former_names(entity)
+    shown = {NAME: row["name"], DESCRIPTION: row["says"]}
+    fields = {n: e for n, e in fields.items() if n not in shown or e != shown[n]}
     some, others = _first_fields(fields, page), _first_fields(raw, page)
     row |= {"also_called": also, "fields": some, "raw_fields": others}
     row |= {"superseded_by": (await newer_than(context, (entity,))).get(entity.id, "")}
@@ -538,15 +581,18 @@ async def statements_of(
     return sorted(holding, key=lambda each: (each.position, each.statement)), ties.items
 
 
-def _short_row(row: Row, entity: Entity) -> Row:
-    """Return the id, words and readers of a statement, and when a planned one begins.
-
-    The names of its entity are stated once.
-    """
-    row["now_called"] = {n: e for n, e in row.get("now_called", {}).items() if e != entity.name}
-    names = ["id", "says", "now_called", "for", "disputed", "until"]
-    names += ("from", "planned", "later") if row.keys() & {"planned", "later"} else ()
-    return without_empty({name: row[name] for name in names if name in row})
+_STATED: Final = (
+    "id",
+    "says",
+    "now_called",
+    "for",
+    "disputed",
+    "from",
+    "until",
+    "planned",
+    "later",
+)
+"""The members of the row of a statement beside its entity."""
 
 
 async def _statement_rows(context: CallContext, entity: Entity, page: RowPage) -> Row:
@@ -555,7 +601,8 @@ async def _statement_rows(context: CallContext, entity: Entity, page: RowPage) -
     known_facts, tied = await statements_of(context, entity)
     rows = await rows_of(context, (*known_facts[-most:], *tied[-most:]))
     against = await disputes_of(context, {row["id"] for row in rows})
-    brief = [_short_row({**row, "disputed": against.get(row["id"])}, entity) for row in rows]
+    rows = name_once([{**row, "disputed": against.get(row["id"])} for row in rows])
+    brief = [without_empty({n: row[n] for n in _STATED if n in row}) for row in rows]
     shown = min(len(known_facts), most)
     row: Row = {"facts": brief[:shown], "relations": brief[shown:]}
     over = {
@@ -586,14 +633,14 @@ async def _read_item(canon: Canon, caller: Caller, variables: Mapping[str, str])
 
 async def _read_space(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     return encode_json(
-        spaces.row_of(await choose_space(canon, caller, variables["space_id"]))
+        spaces.row_of(await listings.choose_space(canon, caller, variables["space_id"]))
     ).decode()
 
 
 async def _complete_spaces(
     canon: Canon, caller: Caller, word: str, offset: int, limit: int
 ) -> CompletionPage:
-    spaces = ((each.id, each.name) for each in await list_spaces(canon, caller))
+    spaces = ((each.id, each.name) for each in await listings.list_spaces(canon, caller))
     return page_of_matches(spaces, word, offset, limit)
 
 

@@ -350,7 +350,8 @@ async def _read_spoken(
     path, by = f"/turns/{number}", turn["by"].strip()
     text = checked_text(turn["text"], most, path=f"{path}/text")
     if (speaker := _BY.get(fold_text(by))) is not None:
-        return speaker, None, text
+        named = speaker is Speaker.USER and ": " in text  # which may look like another speaker
+        return speaker, None, f"{speaker}: {text}" if named else text
     try:
         return Speaker.ENTITY, (await context.find_entity(by, path=f"{path}/by")).id, text
     except NotFound as error:

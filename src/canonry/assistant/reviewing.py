@@ -126,10 +126,9 @@ _ASKS: Final[Mapping[str, frozenset[ReviewKind]]] = {
 _WHAT: Final = (*_ASKS, "duplicates", "unclear")
 WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
 """Types of proposals that a keeper decides. Actions in a world have their own gates."""
-_REFUSED: Final = (
-    "A refused claim contradicts what stands: accept it instead, or reject it for good. "
-)
-_DECIDE: Final = "Use decide to accept, reject, judge or waive; merge or separate entities."
+_REFUSED: Final = "A refused claim contradicts what stands: decide accept, or reject it for good."
+_WAITS: Final = "To settle a proposal that waits, decide accept, reject or judge."
+_SAME: Final = "If a proposed entity is the known one, decide merge, else separate."
 _ENDED: Final = "ended by decision"
 _FORGOTTEN: Final = "forgotten at the caller's wish"
 _BRING_BACK: Final = (
@@ -185,8 +184,10 @@ async def _list_waiting(context: CallContext, page: RowPage, asks: frozenset[Rev
     reply = fit_rows(rows, page, found.total + len(refused), "waiting")
     if not shown:
         reply["hint"] = "No proposal waits. For possible duplicates, review what=duplicates."
-    else:
-        reply["hint"] = f"{_REFUSED if refused else ''}{_DECIDE}"
+    waits = [each for each in shown if each.decision is None]
+    new = any(each.type is ProposalType.ENTITY for each in waits)
+    hints = (_REFUSED if refused else "", _WAITS if waits else "", _SAME if new else "")
+    reply |= without_empty({"hint": " ".join(filter(None, hints))})
     return await with_sayers(context, reply)
 
 
@@ -216,6 +217,7 @@ def _waiting_row(proposal: Proposal, shown: Row) -> Row:
     row: Row = {
         "id": proposal.id,
         "says": shown["says"],
+        **{name: shown[name] for name in ("for",) if name in shown},
         "by": proposal.proposed_by,
         "status": proposal.status.value if proposal.decision else "waits",
     }

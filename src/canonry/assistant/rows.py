@@ -23,17 +23,8 @@ from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.secret_parts import audience_of
 from canonry.log.items.sources import Snippet, Source
+from canonry.log.schemas import narrative
 from canonry.log.schemas.identity_keys import KEY_MARK
-from canonry.log.schemas.narrative import (
-    DESCRIPTION,
-    FRAGMENT_PREFIX,
-    NAME,
-    OWN_TYPE,
-    PROPERTY_PREFIX,
-    EntityType,
-    own_type,
-    policy_of,
-)
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.state import EventQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
@@ -60,7 +51,7 @@ REPLY_BRIEF: Final = 3_600
 REPLY_FULL: Final = 24_000
 """The most bytes of rows in a reply. The cursor leads to the rest."""
 _PROPERTIES: Final = 8
-_DECIDED: Final = (EntityType.CONCEPT, EntityType.OBJECT)
+_DECIDED: Final = (narrative.EntityType.CONCEPT, narrative.EntityType.OBJECT)
 """The types of decisions and of documents."""
 _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 
@@ -71,9 +62,12 @@ _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
 """Members of a proposal's content that hold one entity's id."""
 
 
-def cut_text(text: str, full: bool) -> str:  # noqa: FBT001 - a row is full or it is not
-    """Return the text, shortened to `BRIEF` characters unless `full`."""
-    return text if full or len(text) <= BRIEF else f"{text[: BRIEF - 1].rstrip()}…"
+def cut_text(text: str, full: bool = False, most: int = BRIEF) -> str:  # noqa: FBT001, FBT002
+    """Return the text, shortened to whole words in `most` characters unless `full`."""
+    if full or len(text) <= most:
+        return text
+    kept = text[:most].rpartition(" ")[0]
+    return f"{(kept if len(kept) > most // 2 else text[: most - 1]).rstrip()}…"
 
 
 def fit_rows(
@@ -256,6 +250,17 @@ def without_empty(row: Row) -> Row:
     return {key: value for key, value in row.items() if value not in (None, "", [], {}, ())}
 
 
+def name_once(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with the present name of each former one only where it comes first."""
+    known = set[str]()
+    named: list[Row] = []
+    for row in rows:
+        now = {n: each for n, each in row.get("now_called", {}).items() if n not in known}
+        known |= now.keys()
+        named.append(without_empty({**row, "now_called": now}))
+    return named
+
+
 def kind_of(item: StoredItem) -> str:
     """Return the word for the item's kind in this toolset."""
     return kind_word(KIND_NAMES[type(item)])
@@ -317,11 +322,12 @@ def _record_members(
     match item:
         case Turn():
             speaker = names.get(item.entity_id or "")
-            by = item.speaker.display_name if speaker is None else speaker.name
+            by, text = item.spoken
+            by = by if speaker is None else speaker.name
             scene = _title_of(item.scene_id, around)
             when = passage_times(item, around)
             said_at = _rendered_time(when.best_time)
-            return {**_says_member(item.text, full), "by": by, "scene": scene, "said": said_at}
+            return {**_says_member(text, full), "by": by, "scene": scene, "said": said_at}
         case Scene():
             there = names.get(item.location_ref or "")
             where = {
@@ -372,7 +378,9 @@ def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, StoredI
         case ProposalType.EVENT:
             text = content.get("title")
         case ProposalType.ENTITY:
-            kind = (content.get("properties") or {}).get(OWN_TYPE) or content.get("entity_type")
+            kind = (content.get("properties") or {}).get(narrative.OWN_TYPE) or content.get(
+                "entity_type"
+            )
             text = f"{content.get('name')} ({kind})"
         case ProposalType.RELATIONSHIP:
             text = (
@@ -445,8 +453,8 @@ def former_names(entity: Entity) -> list[str]:
     A record has them only if its name was corrected.
     """
     if entity.naming is None:
-        return [*all_names(entity.own[NAME])[1:]] if NAME in entity.own else []
-    said = entity.own.get(f"{PROPERTY_PREFIX}{NAME}", {}).values()
+        return [*all_names(entity.own[narrative.NAME])[1:]] if narrative.NAME in entity.own else []
+    said = entity.own.get(f"{narrative.PROPERTY_PREFIX}{narrative.NAME}", {}).values()
     if not any(each.is_correction for each in said):
         return []
     keys = (key.removeprefix(_NAMED) for key in entity.borne if key.startswith(_NAMED))
@@ -469,26 +477,29 @@ def party_of(entity: Entity) -> tuple[str, Row]:
 
 def properties_of(entity: Entity) -> dict[str, Any]:
     """Return the fields of an entity, also those that its schema could not take."""
-    start = len(FRAGMENT_PREFIX)
+    start = len(narrative.FRAGMENT_PREFIX)
     raw = {
-        name[start:]: policy_of(name).show(elements)["value"]
+        name[start:]: narrative.policy_of(name).show(elements)["value"]
         for name, elements in entity.snapshot.items()
-        if name.startswith(FRAGMENT_PREFIX)
+        if name.startswith(narrative.FRAGMENT_PREFIX)
     }
-    own = {DESCRIPTION: entity.description} if entity.description else {}
+    own = {narrative.DESCRIPTION: entity.description} if entity.description else {}
     return {**raw, **fields_of(entity), **own}
 
 
 def fields_of(entity: Entity) -> dict[str, Any]:
     """Return the properties of an entity without the type that it was given."""
-    typed = own_type(entity.entity_type, entity.properties)
-    return {n: each for n, each in entity.properties.items() if n != OWN_TYPE or not typed}
+    typed = narrative.own_type(entity.entity_type, entity.properties)
+    return {
+        n: each for n, each in entity.properties.items() if n != narrative.OWN_TYPE or not typed
+    }
 
 
-def properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
-    """Return the description and the fields of an entity, without those that repeat its name."""
-    given = {n: each for n, each in properties_of(entity).items() if each != entity.name}
-    reported = given.pop(DESCRIPTION, None)
+def properties_said(entity: Entity, full: bool, without: str = "") -> str:  # noqa: FBT001 - as above
+    """Return the description and the fields of an entity, except its name and `without`."""
+    known = (entity.name, without)
+    given = {n: each for n, each in properties_of(entity).items() if each not in known}
+    reported = given.pop(narrative.DESCRIPTION, None)
     some = list(given.items())[: None if full else _PROPERTIES]
     said = ", ".join(f"{name}: {value}" for name, value in some if value not in (None, ""))
     return "; ".join(filter(None, (reported if isinstance(reported, str) else "", said)))

@@ -16,6 +16,8 @@ _TABLE: Final = read_toml(__package__, "wording.toml")
 _GAMES: Final = frozenset(_TABLE["games"].split())
 NOTES, KINDS, HOLDS, SEARCHED = (_TABLE[e] for e in ("notes", "kinds", "holds", "searched"))
 """Sentences of replies; by kind, what spaces are and hold; and how searches without a part ran."""
+ASKING: Final = frozenset(_TABLE["asking"].split())
+"""Words of a question that do not tell what it is about."""
 VALUES: Final[Mapping[str, str]] = _TABLE["values"]
 """Values of members in games, with those of other spaces."""
 _SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]

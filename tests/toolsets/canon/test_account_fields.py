@@ -45,7 +45,7 @@ async def read_fields(driver: ToolDriver, of: str = "Hilde") -> dict[str, Any]:
     """Every field that the record has, known to its schema or not."""
     got = await driver.call("get", of=of, space="account", full=True)
     raw = {name: each["value"] for name, each in got.get("raw_fields", {}).items()}
-    return {**got["fields"], **raw, "says": got.get("says")}
+    return {**got.get("fields", {}), **raw, "says": got.get("says")}
 
 
 async def find_fields(driver: ToolDriver, text: str) -> list[dict[str, Any]]:
@@ -66,6 +66,9 @@ async def test_fields_unknown_to_the_schema_are_shown_found_and_marked() -> None
     assert reply["verdicts"][0]["raw_fields"] == unknown
     got = await driver.call("get", of="Hilde", space="account")
     assert got["says"] == "my grandmother"
+    assert {"name", "description"}.isdisjoint(got["fields"])
+    named = await driver.call("find", type="Person", space="account")
+    assert [row["name"] for row in named["found"]] == ["Hilde"]
     assert got["fields"]["address"] == "Elm Street 5"
     assert got["raw_fields"]["medication"] == {
         "value": "warfarin",

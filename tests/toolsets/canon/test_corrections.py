@@ -155,7 +155,7 @@ async def test_an_event_keeps_its_time_and_its_entities() -> None:
 
     (reported,) = (await driver.call("timeline", about="Ana Fox"))["timeline"]
     assert (reported["id"], reported["says"]) == (row["id"], "The mast falls")
-    assert reported["when"].startswith("1403-01-01")
+    assert reported["when"].endswith("1403")
 
 
 async def test_a_claim_of_another_kind_can_replace_a_wrong_item() -> None:

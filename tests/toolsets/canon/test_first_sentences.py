@@ -13,8 +13,11 @@ async def test_an_unknown_subject_is_kept_with_the_words_and_a_slip_is_reported(
 
     reply = await driver.call("tell", scene="Quay", turns=[{"by": "Wim Haas", "text": "Ahoy."}])
 
-    (turn,) = (await driver.call("get", of=reply["scene"]))["turns_said"]
-    assert turn["says"] == "Wim Haas: Ahoy."
+    said = {"by": "user", "text": "Fie: a gale."}
+    await driver.call("tell", scene="Quay", turns=[said])
+    turns = (await driver.call("get", of=reply["scene"]))["turns_said"]
+    spoken = [("Wim Haas", "Ahoy."), ("user", "Fie: a gale.")]
+    assert [(turn["by"], turn["says"]) for turn in turns] == spoken
     slip = await driver.refused("tell", scene="Quay", turns=[{"by": "Odo Brant", "text": "x"}])
     assert slip["details"]["candidates"] == ["Odo Brand"]
     assert (await driver.call("find", text="Wim", kinds=["entity"]))["found"] == []

@@ -63,7 +63,7 @@ async def test_retracted_and_ended_items_say_so_first() -> None:
     again = await driver.call("why", of=roke)
     gone = await driver.call("get", of=done["verdicts"][0]["id"])
 
-    assert ended["note"] == "This fact holds until 1910-01-01."
+    assert ended["note"] == "This fact holds until 1 January 1910."
     assert again["note"].startswith("This fact is canon;")
     assert gone["note"] == "This fact was retracted and does not hold."
 
@@ -85,7 +85,7 @@ async def test_a_search_mentions_ended_items_without_listing_them() -> None:
     assert [row for row in now["found"] if "owns" in row["says"]] == []
     assert "1 item that ended" in now["note"]
     owned = "Odo Brand owns Marrow Lighthouse"
-    assert [row["until"] for row in past if row["says"] == owned] == ["1910-01-01"]
+    assert [row["until"] for row in past if row["says"] == owned] == ["1 January 1910"]
     assert owned in [row["says"] for row in then]
     assert (await driver.call("get", of=owned))["id"] == made["verdicts"][0]["id"]
 

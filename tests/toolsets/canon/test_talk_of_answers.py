@@ -104,6 +104,33 @@ async def test_an_unanswered_question_is_reported_as_such(question: str, known: 
     assert ("nothing is known about it here" in reply["note"]) is not known
 
 
+@pytest.mark.parametrize(
+    ("question", "found", "note"),
+    [
+        ("Where does Mia go to school?", ["Mia goes to school in Graz"], "Found 1 fact."),
+        (
+            "Who mends the braces of Mia?",
+            ["Mia goes to school in Graz", "Mia"],
+            'Nothing is known here that mentions "mends" or "braces". About Mia there is:',
+        ),
+        ("What of the cavity 12?", ["The dentist said that Max has a cavity"], "No row has all"),
+        ("Mia school 12", ["Mia goes to school in Graz"], 'None of them mentions "12".'),
+    ],
+)
+async def test_rows_that_share_only_a_name_or_a_number_with_a_question_are_left_out(
+    question: str, found: list[str], note: str
+) -> None:
+    home = await dentist_talk()
+    await home.propose_text("Max turned 12.")
+    reply = await home.driver.call("find", text=question)
+
+    says = [row.get("says", row.get("name")).rstrip(".") for row in reply["found"]]
+    assert {*found} <= {*says}
+    assert not {"Max turned 12", "Max"} & {*says}
+    assert len(says) <= 3
+    assert note in reply["note"]
+
+
 async def test_text_that_is_no_question_gets_no_advice() -> None:
     home = await dentist_talk()
     note = (await home.driver.call("find", text="dentist Mia"))["note"]

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from canonry.canon.ports.files import Table
+from canonry.documents.extraction import kinds
 from canonry.documents.extraction.agreements import (
     BETWEEN,
     NEXT,
@@ -22,23 +23,6 @@ from canonry.documents.extraction.agreements import (
     subject_of,
     tidy_blanks,
 )
-from canonry.documents.extraction.kinds import (
-    MEANINGS,
-    PAPERS,
-    TABLES,
-    Kind,
-    forms_in,
-    ibans_in,
-    invoices_named,
-    is_document_heading,
-    items_of,
-    mails_in,
-    names_bill,
-    own_number,
-    phones_in,
-    tax_ids_in,
-    without_item_labels,
-)
 from canonry.records.domain.interpretations import FoundEntity, UnreadValue
 from canonry.records.notation.labels import LabelledLine, is_company, plain_label
 from canonry.records.notation.money import state_of
@@ -46,8 +30,8 @@ from canonry.records.notation.numbers import currency_in, is_no_sum, number_in
 from canonry.values.calendar_dates import dates_in
 from canonry.values.languages import meaning_of
 
-_DATES, _MONEY, _NUMBERS = (MEANINGS[name] for name in ("dates", "money", "numbers"))
-_FIELDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = TABLES["fields"]
+_DATES, _MONEY, _NUMBERS = (kinds.MEANINGS[name] for name in ("dates", "money", "numbers"))
+_FIELDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = kinds.TABLES["fields"]
 _EARNED: Final = re.compile("brut|gross|lord|deveng")
 _AMOUNT_BEHIND: Final = re.compile(r"\s\S{0,20}\d[.,]\d\d(?!\d)")
 _NAMES: Final = frozenset({"vendor", "customer", "merchant"})
@@ -68,11 +52,11 @@ _REFERENCE: Final = (
 )
 _NUMBERED: Final = {
     kind: re.compile(rf"\b(?:{words}){_REFERENCE}", re.IGNORECASE)
-    for kind, words in TABLES["numbered"].items()
+    for kind, words in kinds.TABLES["numbered"].items()
 }
 _RATE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d+)?\s?%")
 _WORD: Final = re.compile(r"[\w-]{2,}")
-_EMPTY_WORDS: Final = frozenset(TABLES["words"]["empty"].split())
+_EMPTY_WORDS: Final = frozenset(kinds.TABLES["words"]["empty"].split())
 _WHOLE: Final = re.compile(r"[1-9]\d{0,14}")
 
 
@@ -89,16 +73,16 @@ class _EntityDraft:
 
 
 def document_of(
-    kind: Kind, lines: Sequence[LabelledLine], tables: Sequence[Table], text: str
+    kind: kinds.Kind, lines: Sequence[LabelledLine], tables: Sequence[Table], text: str
 ) -> tuple[FoundEntity, ...]:
     """Return the document as an entity, and the entities that it lists."""
-    lines = without_item_labels(lines)
+    lines = kinds.without_item_labels(lines)
     context = context_of(list(lines))
     draft = _EntityDraft(lines, tables, context, text)
     used = set()
-    paper = kind.entity_type in PAPERS
+    paper = kind.entity_type in kinds.PAPERS
     own = {f"{kind.entity_type}_date": ("issued", "date"), **_FIELDS["paper"]}
-    own["amount"] = TABLES["amounts"].get(kind.entity_type, own["amount"])
+    own["amount"] = kinds.TABLES["amounts"].get(kind.entity_type, own["amount"])
     for name, meanings in (own if paper else _FIELDS[kind.entity_type]).items():
         for meaning in meanings:
             line = _best_line(lines, meaning)
@@ -153,7 +137,7 @@ def _read_value(draft: _EntityDraft, name: str, line: LabelledLine) -> bool:
     value = line.value or "\n".join(line.block)
     if line.meaning in _NUMBERS:
         value = value.split("  ")[0].split("|")[0].lstrip("#: ").strip()
-        of_another = line.meaning == "receipt_number" and names_bill(value)
+        of_another = line.meaning == "receipt_number" and kinds.names_bill(value)
         # In a line of a list of documents an amount follows.
         value = "" if of_another or _AMOUNT_BEHIND.search(value) else value
     elif line.meaning in _NAMES:
@@ -205,7 +189,7 @@ def _finish_bill(draft: _EntityDraft, sender: str, receiver: str) -> None:
     """Add the currency and the items, and the sender by the letterhead if no label names it."""
     if draft.context.currency:
         draft.fields.setdefault("currency", draft.context.currency)
-    if items := items_of(draft.lines, draft.tables, draft.context):
+    if items := kinds.items_of(draft.lines, draft.tables, draft.context):
         draft.fields["items"] = items
     name = sender_in(draft.lines, draft.fields.get(receiver))
     if sender not in draft.fields and name:
@@ -217,10 +201,10 @@ def _finish_invoice(draft: _EntityDraft) -> None:
     if any(state_of(line.text) == "paid" for line in draft.lines):  # a stamp
         draft.fields.setdefault("status", "paid")
     identifiers = {
-        "iban": ibans_in(draft.text),
-        "tax_id": tax_ids_in(draft.text),
-        "email": mails_in(draft.text),
-        "phone": phones_in(draft.text),
+        "iban": kinds.ibans_in(draft.text),
+        "tax_id": kinds.tax_ids_in(draft.text),
+        "email": kinds.mails_in(draft.text),
+        "phone": kinds.phones_in(draft.text),
     }
     for label, found in identifiers.items():  # the owner of one of several is unknown
         if len(found) == 1:
@@ -229,16 +213,16 @@ def _finish_invoice(draft: _EntityDraft) -> None:
 
 def _finish_paper(draft: _EntityDraft, kind: str) -> None:
     """Add the own number of a paper, and the invoices that it names."""
-    if number := own_number(kind, draft.lines):
+    if number := kinds.own_number(kind, draft.lines):
         draft.fields[f"{kind}_number"] = number
-    if invoices := invoices_named(draft.lines, number):
+    if invoices := kinds.invoices_named(draft.lines, number):
         draft.fields["invoice_reference"] = invoices
     _finish_bill(draft, "vendor_name", "customer_name")
 
 
 def _finish_receipt(draft: _EntityDraft) -> None:
     number = str(draft.fields.get("receipt_number", ""))
-    if invoices := invoices_named(draft.lines, number):
+    if invoices := kinds.invoices_named(draft.lines, number):
         draft.fields["invoice_reference"] = invoices
     _finish_bill(draft, "merchant_name", "")
     dated = {"date_purchased"} & (draft.fields.keys() | draft.unread.keys())
@@ -298,13 +282,13 @@ def _finish_note(draft: _EntityDraft) -> None:
 def _numbers_of(draft: _EntityDraft, line: LabelledLine) -> bool:
     """Return whether a line's value is the number of a paper, or of an invoice it names."""
     if line.meaning == "invoice_number":
-        return bool(invoices_named([line], ""))
+        return bool(kinds.invoices_named([line], ""))
     return line.value in {each for name, each in draft.fields.items() if name.endswith("_number")}
 
 
 def _add_extras(draft: _EntityDraft, used: set[LabelledLine]) -> None:
     """Add other labelled values; the label becomes the name of the field."""
-    forms = forms_in(draft.lines)
+    forms = kinds.forms_in(draft.lines)
     for index, line in enumerate(draft.lines):
         label = plain_label(line.label)
         if line in used or not line.value or not _EXTRA_LABEL.fullmatch(label):
@@ -400,7 +384,7 @@ def _above_address(lines: Sequence[LabelledLine]) -> bool:
         for line in below
         if any(map(str.isdigit, line.text)) and any(map(str.isalpha, line.text))
     ]
-    return not is_document_heading(name.text) and len(numbered) > 1
+    return not kinds.is_document_heading(name.text) and len(numbered) > 1
 
 
 def only_date_in(lines: Sequence[LabelledLine], context: DocumentContext) -> str | None:
@@ -438,7 +422,9 @@ def till_of(lines: Sequence[LabelledLine]) -> FoundEntity | None:
     A list of expenses has a sum too, but neither a payment nor a time of the day.
     """
     context = context_of(list(lines))
-    shop = next((each.text.strip() for each in lines if not is_document_heading(each.text)), "")
+    shop = next(
+        (each.text.strip() for each in lines if not kinds.is_document_heading(each.text)), ""
+    )
     prices = [each for line in lines[:_ROWS_MAX] if (each := _priced(line.text, context))]
     named = shop and len(shop) <= _SHOP_MAX and not _NO_NAME.search(shop)
     timed = named and any(_CLOCK.search(line.text) for line in lines)

@@ -138,6 +138,9 @@ def position_in(
     )
 
 
+_NAME_MAX = 60
+
+
 class Speaker(StrEnum):
     """The kind of speaker of a turn."""
 
@@ -164,6 +167,18 @@ class TurnDraft:
     resolution_ref: str | None
     said_at: Instant | None = None
     audience: Audience = EVERYBODY
+
+    @property
+    def spoken(self) -> tuple[str, str]:
+        """The name of a speaker without an entity, and the words.
+
+        The text begins with a capitalised name, if there is one, or with `user`.
+        """
+        by, _, words = self.text.partition(": ")
+        capital = by and len(by) < _NAME_MAX and all(each[0].isupper() for each in by.split())
+        if self.speaker is Speaker.USER and words and (capital or by == self.speaker):
+            return by, words
+        return self.speaker.display_name, self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

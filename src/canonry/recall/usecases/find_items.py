@@ -14,7 +14,6 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.snippets import CitedBy
 from canonry.canon.session.viewpoint import items_at_viewpoint, withdrawn_items
 from canonry.canon.session.what_holds import Viewpoint
-from canonry.language.texts.stems import query_stems, stems_of
 from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
@@ -130,15 +129,15 @@ async def find_items(canon: Canon, search: ItemSearch) -> FoundItems:
         for i, gone in apart.items()
         if gone and not (kept or canon.viewpoint.may_show(best[i][0]))
     )
-    words = frozenset(stem for stem in query_stems(search.text) if not stem.isdecimal())
-    last = {i for i, (each, _) in best.items() if _shares_a_number(each, search.text, words)}
-
-    def later(each: StoredItem) -> tuple[bool, bool]:
-        return each.id in last, canon.viewpoint.plans(each)
-
     ordered = sorted(
         (each for i, each in best.items() if i not in ended),
-        key=lambda e: (apart[e[0].id], *later(e[0]), -e[1], e[0].position, e[0].id),
+        key=lambda e: (
+            apart[e[0].id],
+            canon.viewpoint.plans(e[0]),
+            -e[1],
+            e[0].position,
+            e[0].id,
+        ),
     )
     return FoundItems(
         found=ordered[: search.limit],
@@ -159,14 +158,6 @@ def _best_items(
             if _is_wanted(item, search) and strength > best.get(item.id, (item, 0.0))[1]:
                 best[item.id] = item, strength
     return best
-
-
-def _shares_a_number(item: StoredItem, text: str, words: frozenset[str]) -> bool:
-    """Return whether a statement has numbers of a text that has words, and none of its words."""
-    if not words or not isinstance(item, Fact | Event):
-        return False
-    said = {*stems_of(_item_text(item))}
-    return words.isdisjoint(said) and not said.isdisjoint({*stems_of(text)})
 
 
 def _is_past(item: StoredItem, asked: TimesAsked, view: Viewpoint) -> bool:

@@ -15,38 +15,11 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact
 from canonry.log.items.scenes import Memory, Scene, Story, StoryType, Turn
 from canonry.log.items.sources import Snippet, Source
+from canonry.readmodels import ranking
 from canonry.readmodels.passages import Collection, Passage, names_of, passages_of
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
-from canonry.readmodels.ranking import (
-    WIDER,
-    Asked,
-    PassageCandidate,
-    Ranked,
-    Why,
-    name_match,
-    names_in,
-    parse_query,
-    pool_for,
-    rank_passages,
-)
-from canonry.recall.domain.questions import (
-    FIRST,
-    SUPPLYING,
-    EventAnchor,
-    TimesAsked,
-    TimeSpan,
-    additional_stems,
-    denied_stems,
-    has_denial,
-    may_reorder,
-    read_times,
-    reordered_first,
-    significant_stems,
-    time_nearness,
-    weightiest_sentences,
-    without_names,
-)
+from canonry.recall.domain import questions
 from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
 from canonry.values.errors import Unavailable
@@ -115,7 +88,7 @@ class TimesMeant:
 
     text: str
     calendar: Calendar
-    events: Sequence[TimeSpan]
+    events: Sequence[questions.TimeSpan]
 
 
 async def times_meant(canon: Canon, query: TextQuery) -> TimesMeant | None:
@@ -123,7 +96,7 @@ async def times_meant(canon: Canon, query: TextQuery) -> TimesMeant | None:
     if not query.question:
         return None
     calendar = await _searched_calendar(canon, query.spaces)
-    asked = read_times(query.text, calendar, Instant(0))
+    asked = questions.read_times(query.text, calendar, Instant(0))
     query = replace(query, spaces=await canon.covered_spaces(query.spaces))
     events = [await _anchor_span(canon, query, anchor) for anchor in asked.anchors]
     known = tuple(each for each in events if each is not None)
@@ -142,7 +115,7 @@ async def near_in_time(
     items |= await seen.items_by_id(outer - items.keys())
     times = {hit.id: passage_times(items[hit.id], items) for hit in hits if hit.id in items}
     present = max((when for each in times.values() for when in each.known_times), default=None)
-    asked = read_times(meant.text, meant.calendar, present)
+    asked = questions.read_times(meant.text, meant.calendar, present)
     near = {identity: _nearness_of(each, asked, meant.events) for identity, each in times.items()}
     if asked.sessions:
         listed = [each for each in items.values() if isinstance(each, Scene)]
@@ -151,11 +124,13 @@ async def near_in_time(
     return {identity: value for identity, value in near.items() if value > 0}
 
 
-def _nearness_of(each: PassageTimes, asked: TimesAsked, events: Sequence[TimeSpan]) -> float:
+def _nearness_of(
+    each: PassageTimes, asked: questions.TimesAsked, events: Sequence[questions.TimeSpan]
+) -> float:
     known, intervals = each.known_times, asked.intervals
-    values = [time_nearness(when, interval) for when in known for interval in intervals]
+    values = [questions.time_nearness(when, interval) for when in known for interval in intervals]
     if each.in_world is not None:
-        values += [time_nearness(each.in_world, interval) for interval in events]
+        values += [questions.time_nearness(each.in_world, interval) for interval in events]
     return max(values, default=0.0)
 
 
@@ -181,7 +156,9 @@ async def _searched_calendar(canon: Canon, spaces: Spaces) -> Calendar:
     return GREGORIAN
 
 
-async def _anchor_span(canon: Canon, query: TextQuery, anchor: EventAnchor) -> TimeSpan | None:
+async def _anchor_span(
+    canon: Canon, query: TextQuery, anchor: questions.EventAnchor
+) -> questions.TimeSpan | None:
     """Return the interval around an event in the question, if canon has the event and its time."""
     words = replace(query, collection=Collection.FACTS, text=anchor.event_text, source_id=None)
     found = await canon.text.search(replace(words, entities=frozenset(), limit=_ANCHORS))
@@ -194,15 +171,15 @@ async def _anchor_span(canon: Canon, query: TextQuery, anchor: EventAnchor) -> T
     span = None if anchor.days is None else anchor.days * DAY
     match anchor.side:
         case "before" | "until":
-            return TimeSpan(None if span is None else Instant(when - span), when)
+            return questions.TimeSpan(None if span is None else Instant(when - span), when)
         case "after" | "since":
-            return TimeSpan(when, None if span is None else Instant(when + span))
+            return questions.TimeSpan(when, None if span is None else Instant(when + span))
         case _:
-            return TimeSpan(when, Instant(when + DAY))
+            return questions.TimeSpan(when, Instant(when + DAY))
 
 
 async def _session_scenes(
-    canon: Canon, asked: TimesAsked, scenes: Iterable[Scene]
+    canon: Canon, asked: questions.TimesAsked, scenes: Iterable[Scene]
 ) -> frozenset[str]:
     """Return the scenes of the sessions in the question, of those whose turns were found.
 
@@ -241,7 +218,7 @@ async def shorten_query(canon: Canon, query: TextQuery) -> TextQuery:
     """
     if len(query.text) <= ASKED_MAX:
         return query
-    stems = await asyncio.to_thread(significant_stems, query.text)
+    stems = await asyncio.to_thread(questions.significant_stems, query.text)
     reached = replace(query, text="", spaces=await canon.covered_spaces(query.spaces))
     try:
         figures = await canon.text.figures(stems.values(), reached)
@@ -249,7 +226,7 @@ async def shorten_query(canon: Canon, query: TextQuery) -> TextQuery:
         worth = {term: figures.word_worth(n) for term, n in known.items() if n}
     except Unavailable:
         worth = {}
-    text = await asyncio.to_thread(weightiest_sentences, query.text, worth, ASKED_MAX)
+    text = await asyncio.to_thread(questions.weightiest_sentences, query.text, worth, ASKED_MAX)
     return replace(query, text=text)
 
 
@@ -296,7 +273,7 @@ MEANT_MAX: Final = 1_000
 _DENYING: Final = 20
 _SEVERAL: Final = 2
 _CHARACTERS_MAX: Final = 2_000  # a reranker cuts longer texts; stems cost time: bench search
-_NOTHING: Final = TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
+_NOTHING: Final = TextFound(hits=(), asked=ranking.Asked(terms={}, strongest=0.0))
 _Similar: TypeAlias = Mapping[str, float]
 _Missing: TypeAlias = tuple[str, ...]
 
@@ -313,7 +290,7 @@ class FoundPassage:
     score: float
     strength: float
     by_words: float
-    why: Why
+    why: ranking.Why
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -351,9 +328,11 @@ async def find_passages(
     weights = canon.policy.ranking
     query = replace(query, spaces=await canon.covered_spaces(query.spaces))
     query = await shorten_query(canon, query)
-    denied = denied_stems(query.text)
+    denied = questions.denied_stems(query.text)
     meant = times[0] if times else await times_meant(canon, query)
-    pool = pool_for(len(parse_query(query.text).stems), weights) * (WIDER if meant else 1)
+    pool = ranking.pool_for(len(ranking.parse_query(query.text).stems), weights) * (
+        ranking.WIDER if meant else 1
+    )
     wide = replace(query, limit=max(query.limit, pool))
     words, no_words = await _by_words(canon, wide)
     hits = {hit.id: hit for hit in words.hits}
@@ -365,8 +344,10 @@ async def find_passages(
     called = {**called, **await entity_names(canon, query.spaces, others)}
     services = canon.find_service(RecallServices)
     standing = await _still_cited(canon, query, cited, (*words.hits, *located.values()))
-    least = max(FIRST, _DENYING if denied else 0, RERANKED_MAX if services.reranking else 0)
-    ranked = rank_passages(
+    least = max(
+        questions.FIRST, _DENYING if denied else 0, RERANKED_MAX if services.reranking else 0
+    )
+    ranked = ranking.rank_passages(
         words.asked,
         _ranking_candidates(
             standing,
@@ -385,7 +366,9 @@ async def find_passages(
     found = await _second_round(canon, query, words.asked, found, called)
     found, no_reranking = await _rerank_first(canon, gist, found, called)
     if denied:  # the first ones with the same denial come first
-        first = sorted(found[:_DENYING], key=lambda hit: not has_denial(hit.passage.text, denied))
+        first = sorted(
+            found[:_DENYING], key=lambda hit: not questions.has_denial(hit.passage.text, denied)
+        )
         found = _reorder_first(found, first)
     return FoundPassages(
         hits=found[: query.limit],
@@ -416,24 +399,29 @@ async def retracted_in(canon: Canon, spaces: Spaces, text: str) -> CitedBy:
 
 
 async def _second_round(
-    canon: Canon, query: TextQuery, asked: Asked, found: Sequence[FoundPassage], called: EntityNames
+    canon: Canon,
+    query: TextQuery,
+    asked: ranking.Asked,
+    found: Sequence[FoundPassage],
+    called: EntityNames,
 ) -> Sequence[FoundPassage]:
     """Rank the first passages of scenes again by the second round."""
     if query.collection is not Collection.SCENES or len(found) < _SEVERAL:
         return found
     weights = canon.policy.ranking
-    if not may_reorder(asked, weights, overlap=found[0].score):
+    if not questions.may_reorder(asked, weights, overlap=found[0].score):
         return found
     first = [
-        (hit.why.strength, stems_of(hit.passage.text[:_CHARACTERS_MAX])) for hit in found[:FIRST]
+        (hit.why.strength, stems_of(hit.passage.text[:_CHARACTERS_MAX]))
+        for hit in found[: questions.FIRST]
     ]
-    names = names_in(name for names in called.values() for name in names)
-    stems = frozenset(stem for _, each in first[:SUPPLYING] for stem in each)
+    names = ranking.names_in(name for names in called.values() for name in names)
+    stems = frozenset(stem for _, each in first[: questions.SUPPLYING] for stem in each)
     try:
-        figures = await canon.text.figures(additional_stems(asked, stems, names), query)
+        figures = await canon.text.figures(questions.additional_stems(asked, stems, names), query)
     except Unavailable:
         return found
-    again = reordered_first(asked, first, figures, weights, overlap=found[0].score)
+    again = questions.reordered_first(asked, first, figures, weights, overlap=found[0].score)
     return _reorder_first(found, [found[number] for number in again])
 
 
@@ -478,15 +466,19 @@ def _question_gist(query: TextQuery, words: TextFound) -> str:
     if len(query.text) <= MEANT_MAX:
         return query.text
     worth = words.asked.terms
-    known = {term: worth.get(stem, 0.0) for term, stem in significant_stems(query.text).items()}
-    return weightiest_sentences(query.text, known, MEANT_MAX)
+    known = {
+        term: worth.get(stem, 0.0) for term, stem in questions.significant_stems(query.text).items()
+    }
+    return questions.weightiest_sentences(query.text, known, MEANT_MAX)
 
 
 def _compared_text(query: TextQuery, gist: str, called: EntityNames) -> str:
     """Return the text that is compared by meaning; in scenes, without names of speakers."""
     if query.collection is not Collection.SCENES:
         return gist
-    return without_names(gist, names_in(name for names in called.values() for name in names))
+    return questions.without_names(
+        gist, ranking.names_in(name for names in called.values() for name in names)
+    )
 
 
 def _best_elsewhere(similar: _Similar, limit: int, *, behind: bool) -> float | None:
@@ -534,7 +526,7 @@ async def _read_hits(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapp
 def _named_entities(query: TextQuery, called: EntityNames) -> frozenset[str]:
     """Return the entities that the query names by any of their names."""
     asked = frozenset(terms_of(query.text))
-    return frozenset(each for each, names in called.items() if name_match(asked, names) > 0)
+    return frozenset(each for each, names in called.items() if ranking.name_match(asked, names) > 0)
 
 
 def _ranking_candidates(
@@ -543,10 +535,10 @@ def _ranking_candidates(
     elsewhere: float | None,
     named: frozenset[str],
     near: Near,
-) -> Sequence[PassageCandidate]:
+) -> Sequence[ranking.PassageCandidate]:
     """Return the candidates for ranking; unmeasured ones have the similarity `elsewhere`."""
     return [
-        PassageCandidate(
+        ranking.PassageCandidate(
             identity,
             None if position is None else scene,
             position or 0,
@@ -560,7 +552,10 @@ def _ranking_candidates(
 
 
 def _shown_passages(
-    ranked: Ranked, query: TextQuery, items: Mapping[str, StoredItem], hits: Mapping[str, Hit]
+    ranked: ranking.Ranked,
+    query: TextQuery,
+    items: Mapping[str, StoredItem],
+    hits: Mapping[str, Hit],
 ) -> Sequence[FoundPassage]:
     """Return the passages as they are now, without those erased since the search."""
     item, hit = items.get(ranked.id), hits.get(ranked.id)

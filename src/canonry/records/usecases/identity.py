@@ -33,23 +33,7 @@ from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry, KeysDis
 from canonry.log.folding import item_key, relations_key, schemas_key
 from canonry.log.items.entities import Entity, family_of, without_members
 from canonry.log.items.facts import Relation, RelationDraft
-from canonry.log.schemas.identity_keys import (
-    KEY_MARK,
-    KeyReader,
-    confusable_key,
-    confusable_keys_of,
-    fields_of_rule,
-    identities_of,
-    key_mark,
-    keys_of,
-    label_of,
-    normal_value,
-    observed_fields,
-    possible_forms,
-    rule_of,
-    searchable_text,
-    texts_in,
-)
+from canonry.log.schemas import identity_keys
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import ACYCLIC, EntitySchema
 from canonry.log.schemas.truth_types import PLURALS, similar_types, type_named
@@ -163,7 +147,7 @@ class _AliasEdit:
     def _text_forms(self, text: str) -> set[str]:
         """Return the normalized forms of a text; texts with a common form are the same."""
         one, kind = _ONE_OF[self.name], self.entity.entity_type
-        address = None if one == "name" else normal_value(kind, one, text)
+        address = None if one == "name" else identity_keys.normal_value(kind, one, text)
         return {fold_text(text), address or fold_text(text)}
 
     def list_entries(self) -> Iterator[Entry]:
@@ -189,16 +173,18 @@ class _AliasEdit:
         Raises:
             InvalidInput: `alias.current` or `alias.unknown`.
         """
-        wanted = {form for each in self.remove for form in possible_forms(each)}
+        wanted = {form for each in self.remove for form in identity_keys.possible_forms(each)}
         current: set[str] = set()
         found = bool(self.gone)
         for one in (self.entity, *members) if wanted else ():
             instead = {self.name: self.kept} if one is self.entity else {}
             schema = self.schemas.get(one.entity_type)
             today = names_today(without_members(one), schema, instead)
-            current_keys = set(map(searchable_text, today))
+            current_keys = set(map(identity_keys.searchable_text, today))
             current |= current_keys & wanted
-            confusables = {confusable_key(one.entity_type, each) for each in self.remove}
+            confusables = {
+                identity_keys.confusable_key(one.entity_type, each) for each in self.remove
+            }
             gone = [
                 text
                 for text in one.borne
@@ -206,8 +192,8 @@ class _AliasEdit:
                 and (
                     text in confusables
                     or (
-                        searchable_text(text) in wanted
-                        and searchable_text(text) not in current_keys
+                        identity_keys.searchable_text(text) in wanted
+                        and identity_keys.searchable_text(text) not in current_keys
                     )
                 )
             ]
@@ -272,7 +258,7 @@ async def find_by_identifier(
     """
     spaces = await readable_spaces(canon, caller)
     wanted = None if entity_type is None else type_named(entity_type)
-    keys = possible_forms(identifier)
+    keys = identity_keys.possible_forms(identifier)
     found: dict[EntityId, Entity] = {}
     named: dict[EntityId, str] = {}
     more = False
@@ -368,7 +354,7 @@ async def evidence_for(
     sides = {}
     entities = {i: e for i, e in found.items() if isinstance(e, Entity)}
     schemas = await schemas_for(canon, account, entities.values())
-    readers = {kind: KeyReader(schema) for kind, schema in schemas.items()}
+    readers = {kind: identity_keys.KeyReader(schema) for kind, schema in schemas.items()}
     for entity_id, entity in entities.items():
         page = await canon.state.observations_newest(
             sorted(family_of(entity)), limit=EVIDENCE_MAX, offset=0
@@ -384,12 +370,12 @@ async def evidence_for(
 
 
 def _side_evidence(
-    entity: Entity, keys: KeyReader | None, seen: Sequence[Observation], sign: str
+    entity: Entity, keys: identity_keys.KeyReader | None, seen: Sequence[Observation], sign: str
 ) -> SideEvidence:
     """Return the evidence from the newest observation that has the shared sign."""
     for each in seen:
-        values = observed_fields(each, keys)
-        if sign in texts_in(entity.entity_type, values, keys):
+        values = identity_keys.observed_fields(each, keys)
+        if sign in identity_keys.texts_in(entity.entity_type, values, keys):
             return SideEvidence(
                 entity_id=entity.id,
                 fields=_evidence_fields(entity.entity_type, keys, values, sign),
@@ -400,21 +386,23 @@ def _side_evidence(
 
 
 def _evidence_fields(
-    kind: str, keys: KeyReader | None, values: Mapping[str, Any], sign: str
+    kind: str, keys: identity_keys.KeyReader | None, values: Mapping[str, Any], sign: str
 ) -> Mapping[str, Any]:
     """Return the fields that give the sign: single fields, or those of an identity rule."""
-    labels = rule_of(sign.removeprefix(KEY_MARK)).split("+")
-    if keys is None or not sign.startswith(KEY_MARK) or len(labels) == 1:
-        alone = {n: v for n, v in values.items() if sign in texts_in(kind, {n: v}, keys)}
+    labels = identity_keys.rule_of(sign.removeprefix(identity_keys.KEY_MARK)).split("+")
+    if keys is None or not sign.startswith(identity_keys.KEY_MARK) or len(labels) == 1:
+        alone = {
+            n: v for n, v in values.items() if sign in identity_keys.texts_in(kind, {n: v}, keys)
+        }
         if alone or keys is None:
             return alone
     asked = (
         a
         for rule in keys.schema.identity
         for a in (*rule.fields, *rule.optional)
-        if label_of(a) in labels
+        if identity_keys.label_of(a) in labels
     )
-    names = {name for each in asked for name in fields_of_rule(each)}
+    names = {name for each in asked for name in identity_keys.fields_of_rule(each)}
     return {name: value for name, value in values.items() if name in names}
 
 
@@ -628,7 +616,7 @@ def _first_pairs(
 async def _entities_near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
     """Find entities of the account that share a key or a confusable name with this one."""
     ((_, signs),) = await _signs_of(canon, account, (about,))
-    texts = {searchable_text(sign) for _, sign in signs}
+    texts = {identity_keys.searchable_text(sign) for _, sign in signs}
     found: dict[str, Entity] = {}
     for entity_type in similar_types(about.entity_type) if texts else ():
         query = IdentifierQuery(
@@ -653,13 +641,15 @@ async def _signs_of(
     found: list[tuple[Entity, Collection[tuple[str, str]]]] = []
     for entity in entities:
         schema = schemas.get(entity.entity_type)
-        now = () if schema is None else identities_of(schema, entity.properties)
-        signs = {(each.rule, key_mark(each.key)) for each in now}
+        now = () if schema is None else identity_keys.identities_of(schema, entity.properties)
+        signs = {(each.rule, identity_keys.key_mark(each.key)) for each in now}
         for one in (entity, *(members.get(member) for member in entity.members)):
             if isinstance(one, Entity):
-                keys = keys_of(one.borne)
+                keys = identity_keys.keys_of(one.borne)
                 signs |= {(rule, key) for rule in keys for key in keys[rule]}
-                signs |= {(_SIMILAR_NAME, key) for key in confusable_keys_of(one.borne)}
+                signs |= {
+                    (_SIMILAR_NAME, key) for key in identity_keys.confusable_keys_of(one.borne)
+                }
         found.append((entity, sorted(signs)))
     return found
 

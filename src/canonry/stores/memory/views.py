@@ -36,22 +36,7 @@ from canonry.readmodels.catalog import (
 )
 from canonry.readmodels.edges import ALWAYS, OpenExit, holds_at, kind_of, open_exit_of
 from canonry.readmodels.passages import Passage, passages_of
-from canonry.readmodels.ports.documents import (
-    Catalog,
-    CatalogEntry,
-    CatalogGraph,
-    CatalogQuery,
-    Documents,
-    EdgeQuery,
-    GraphEdge,
-    GraphNode,
-    GraphQuery,
-    MemoryQuery,
-    Places,
-    ProposalQuery,
-    SceneQuery,
-    Triple,
-)
+from canonry.readmodels.ports import documents
 from canonry.readmodels.ports.state import (
     STATING_MAX,
     EntityQuery,
@@ -316,11 +301,11 @@ class MemoryState(MemoryView, State):
         )
 
 
-class MemoryDocuments(MemoryView, Documents):
+class MemoryDocuments(MemoryView, documents.Documents):
     """Scans the items that the ledger folded."""
 
     @override
-    async def scenes(self, query: SceneQuery) -> Page[Scene]:
+    async def scenes(self, query: documents.SceneQuery) -> Page[Scene]:
         found = filter(query.matches, self._store.visible_items(Scene, query.spaces))
         return page_of(
             found, query.limit, query.offset, key=lambda s: (s.order, s.created_at, s.id)
@@ -335,12 +320,12 @@ class MemoryDocuments(MemoryView, Documents):
         return turns[:limit] if last is None else turns[max(0, len(turns) - last) :]
 
     @override
-    async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
+    async def proposals(self, query: documents.ProposalQuery) -> Page[Proposal]:
         found = filter(query.matches, self._store.visible_items(Proposal, query.spaces))
         return page_of(found, query.limit, query.offset)
 
     @override
-    async def memories(self, query: MemoryQuery) -> Page[Memory]:
+    async def memories(self, query: documents.MemoryQuery) -> Page[Memory]:
         found = filter(query.matches, self._store.visible_items(Memory, None))
         return page_of(
             found, query.limit, query.offset, key=lambda m: (-m.importance, -m.created_at, m.id)
@@ -401,11 +386,11 @@ class MemoryText(MemoryView, Text):
         ]
 
 
-class MemoryPlaces(MemoryView, Places):
+class MemoryPlaces(MemoryView, documents.Places):
     """Scans the items that the ledger folded."""
 
     @override
-    async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
+    async def edges(self, query: documents.EdgeQuery) -> Sequence[Relation]:
         holding = [
             r
             for r in self._store.items_homed_in(Relation, query.space)
@@ -427,7 +412,9 @@ class MemoryPlaces(MemoryView, Places):
     async def open_exits(
         self, space: SpaceId, places: Iterable[EntityId], at: Instant
     ) -> Sequence[OpenExit]:
-        exits = EdgeQuery(space=space, entities=tuple(places), rel_type=EXIT, at=at, kinds=None)
+        exits = documents.EdgeQuery(
+            space=space, entities=tuple(places), rel_type=EXIT, at=at, kinds=None
+        )
         return [
             found_exit
             for edge in await self.edges(exits)
@@ -483,7 +470,7 @@ def _start_key(relation: Relation) -> tuple[int, str]:
     return (ALWAYS if relation.since is None else relation.since, relation.id)
 
 
-class MemoryCatalog(MemoryView, Catalog):
+class MemoryCatalog(MemoryView, documents.Catalog):
     """Scans the items that the ledger folded."""
 
     @override
@@ -493,7 +480,7 @@ class MemoryCatalog(MemoryView, Catalog):
         ]
 
     @override
-    async def search(self, query: CatalogQuery) -> Page[Entity]:
+    async def search(self, query: documents.CatalogQuery) -> Page[Entity]:
         text = normalise_text(query.text)
         found = [
             item
@@ -509,19 +496,19 @@ class MemoryCatalog(MemoryView, Catalog):
         return Page(items=page, total=len(found))
 
     @override
-    async def find_entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
+    async def find_entry(self, project: SpaceId, entity_id: str) -> documents.CatalogEntry:
         item = self._require_item(project, entity_id)
         edges = [
             edge_of(each) for each in self._store.visible_items(Relation, frozenset((project,)))
         ]
-        return CatalogEntry(
+        return documents.CatalogEntry(
             entity=self._entity_of(item.entity_id),
             outgoing=sum(edge is not None and edge.source == item.entity_id for edge in edges),
             incoming=sum(edge is not None and edge.target == item.entity_id for edge in edges),
         )
 
     @override
-    async def find_graph(self, query: GraphQuery) -> CatalogGraph:
+    async def find_graph(self, query: documents.GraphQuery) -> documents.CatalogGraph:
         root = self._require_item(query.project, query.entity_id)
         items = self._content_items(query.project)
         edges = [
@@ -543,12 +530,13 @@ class MemoryCatalog(MemoryView, Catalog):
             and min(depths[edge.source], depths[edge.target]) < query.depth
         ]
         kept.sort(key=lambda e: (items[e.source].id, items[e.target].id, e.rel_type))
-        return CatalogGraph(
+        return documents.CatalogGraph(
             nodes=[
-                GraphNode(entity=self._entity_of(i), depth=depth) for i, depth in depths.items()
+                documents.GraphNode(entity=self._entity_of(i), depth=depth)
+                for i, depth in depths.items()
             ],
             edges=[
-                GraphEdge(
+                documents.GraphEdge(
                     relation=self._store.items[edge.relation],  # type: ignore[arg-type]
                     source=items[edge.source].id,
                     target=items[edge.target].id,
@@ -577,7 +565,9 @@ class MemoryCatalog(MemoryView, Catalog):
         return {slug: space for slug, space in found if slug in wanted}
 
     @override
-    async def current_relations(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
+    async def current_relations(
+        self, triples: Iterable[documents.Triple]
+    ) -> Mapping[documents.Triple, str]:
         edges = (edge for edge in map(edge_of, self._store.visible_items(Relation, None)) if edge)
         found = {(e.source, e.rel_type, e.target): e.relation for e in edges}
         return {triple: found[triple] for triple in triples if triple in found}
@@ -625,7 +615,10 @@ class MemoryCatalog(MemoryView, Catalog):
 
 
 def _walk_graph(
-    root: str, items: Mapping[str, CatalogItem], edges: Sequence[CatalogEdge], query: GraphQuery
+    root: str,
+    items: Mapping[str, CatalogItem],
+    edges: Sequence[CatalogEdge],
+    query: documents.GraphQuery,
 ) -> tuple[dict[str, int], bool]:
     """Return the kept nodes in order with their depth, and whether some had no room."""
     depths, level, more = {root: 0}, {root}, False

@@ -17,23 +17,10 @@ from canonry.language.texts.stems import LONGEST, allowed_slips, near_lengths, s
 from canonry.log.commits import Position
 from canonry.log.entries import StoredItem
 from canonry.log.ports.world import time_left
+from canonry.readmodels import ranking
 from canonry.readmodels.passages import Passage, is_silenced, passages_of
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery, no_keyword_search
 from canonry.readmodels.ports.view import Folded, Projection, advance_items
-from canonry.readmodels.ranking import (
-    MEANT_MAX,
-    START_LENGTH,
-    Asked,
-    Figures,
-    Measure,
-    Sought,
-    doubted_stems,
-    make_measure,
-    most_frequent,
-    parse_query,
-    pick_rare,
-    words_alike,
-)
 from canonry.values.data_files import read_toml
 from canonry.values.ids import SpaceId
 
@@ -335,7 +322,7 @@ def counts_queries(query: TextQuery, stems: Sequence[str]) -> Iterable[Question]
 def prefix_query(query: TextQuery, begun: str) -> Question:
     """Ask for the most frequent words with this beginning."""
     found = _counting_query([*_space_filters(query), {"prefix": {"terms": {"value": begun}}}])
-    return {**found, "aggs": _words_aggregation(f"{begun}.*", MEANT_MAX)}
+    return {**found, "aggs": _words_aggregation(f"{begun}.*", ranking.MEANT_MAX)}
 
 
 def misspelling_query(query: TextQuery, stem: str) -> Question:
@@ -347,7 +334,7 @@ def misspelling_query(query: TextQuery, stem: str) -> Question:
     slips = allowed_slips(len(stem))
     short, long = near_lengths(len(stem))
     forms = [f"{stem[0]}.{{{short - 1},{long - 1}}}"]
-    if len(stem) >= START_LENGTH:
+    if len(stem) >= ranking.START_LENGTH:
         start = stem[1:4]
         forms += [f".{start}.*", f".{stem[:3]}.*", f"{start}.*", f"{stem[1::-1]}{stem[2:4]}.*"]
     near: list[Question] = [
@@ -502,32 +489,32 @@ class OpenSearchText(Text, Projection):
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
-        sought = parse_query(query.text)
+        sought = ranking.parse_query(query.text)
         if not (sought.stems or sought.begun) or query.limit < 1:
-            return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
+            return TextFound(hits=(), asked=ranking.Asked(terms={}, strongest=0.0))
         named = dict.fromkeys((*sought.stems, *(s for phrase in sought.phrases for s in phrase)))
         figures, begun = await self._read_figures(query, tuple(named), sought.begun)
-        unknown = [s for s in doubted_stems(sought, figures.found_in) if len(s) <= LONGEST]
+        unknown = [s for s in ranking.doubted_stems(sought, figures.found_in) if len(s) <= LONGEST]
         near = await self._index.run_queries([misspelling_query(query, stem) for stem in unknown])
         corrected = {
-            stem: most_frequent(words_alike(stem, words))
-            or most_frequent(words_alike(stem, words, at_start=True))
+            stem: ranking.most_frequent(ranking.words_alike(stem, words))
+            or ranking.most_frequent(ranking.words_alike(stem, words, at_start=True))
             for stem, words in zip(unknown, map(_counted_words, near), strict=True)
         }
         figures = figures.with_words((*corrected.values(), *begun.values()))
-        scores = make_measure(sought, figures, corrected=corrected, begun=begun)
+        scores = ranking.make_measure(sought, figures, corrected=corrected, begun=begun)
         return TextFound.best_hits(
             await self._find_hits(query, sought, scores, figures), scores, query.limit
         )
 
     @override
-    async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
+    async def figures(self, stems: Iterable[str], query: TextQuery) -> ranking.Figures:
         figures, _ = await self._read_figures(query, tuple(frozenset(stems)), ())
         return figures
 
     async def _read_figures(
         self, query: TextQuery, stems: Sequence[str], begun: Sequence[str]
-    ) -> tuple[Figures, dict[str, dict[str, int]]]:
+    ) -> tuple[ranking.Figures, dict[str, dict[str, int]]]:
         """Return the figures of the requested spaces, and the words with each beginning."""
         short = [each for each in begun if len(each) <= LONGEST]
         total, *more = await self._index.run_queries(
@@ -550,12 +537,16 @@ class OpenSearchText(Text, Projection):
         passages = total["hits"]["total"]["value"]
         words = total["aggregations"]["words"]["value"]
         length = words / (passages or 1) or 1
-        return Figures(passages=passages, length=length, found_in=counted), begun_with
+        return ranking.Figures(passages=passages, length=length, found_in=counted), begun_with
 
     async def _find_hits(
-        self, query: TextQuery, sought: Sought, scores: Measure, figures: Figures
+        self,
+        query: TextQuery,
+        sought: ranking.Sought,
+        scores: ranking.Measure,
+        figures: ranking.Figures,
     ) -> list[Hit]:
-        rare = pick_rare(figures, scores)
+        rare = ranking.pick_rare(figures, scores)
         if not rare:
             return []
         phrases = [

@@ -13,25 +13,12 @@ from typing_extensions import override
 
 from canonry.language.texts.stems import near_lengths, stems_of
 from canonry.log.ports.world import translate_errors
+from canonry.readmodels import ranking
 from canonry.readmodels.listing import List
 from canonry.readmodels.passages import Collection as PassagesCollection
 from canonry.readmodels.passages import Passage
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery, no_keyword_search
-from canonry.readmodels.ranking import (
-    POSTINGS_MAX,
-    Asked,
-    Figures,
-    Measure,
-    Sought,
-    beginnings_alike,
-    doubted_stems,
-    make_measure,
-    most_frequent,
-    parse_query,
-    pick_rare,
-    words_alike,
-)
 from canonry.stores.sqlite.rows import (
     CountKey,
     filled,
@@ -267,16 +254,16 @@ class SqliteText(SqliteView, Text):
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
-        sought = parse_query(query.text)
+        sought = ranking.parse_query(query.text)
         if not (sought.stems or sought.begun) or query.limit < 1:
-            return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
+            return TextFound(hits=(), asked=ranking.Asked(terms={}, strongest=0.0))
         with _text_errors():
             return await self._readers.run_long(
                 lambda db: _search_passages(db, query, sought), consistent=True
             )
 
     @override
-    async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
+    async def figures(self, stems: Iterable[str], query: TextQuery) -> ranking.Figures:
         wanted = frozenset(stems)
         with _text_errors():
             return await self._read_consistent(
@@ -322,20 +309,26 @@ class _Corpus:
     def resembling_words(self, stem: str) -> Mapping[str, int]:
         """Return the words that a stem may be a misspelling of."""
         found = self._alike_stems(stem) or self._alike_stems(stem, at_start=True)
-        return most_frequent(found.items())
+        return ranking.most_frequent(found.items())
 
     def _alike_stems(self, stem: str, *, at_start: bool = False) -> Counter[str]:
-        queued = dict(words_alike(stem, self.vocabulary.items(), at_start=at_start))
+        queued = dict(ranking.words_alike(stem, self.vocabulary.items(), at_start=at_start))
         around = near_lengths(len(stem))
         found: Counter[str] = Counter()
         for mark in self.marks if not at_start or len(self.marks) <= MARKS_MAX else ():
             starts = (
-                beginnings_alike(stem, _first_letters(self.db, mark)) if at_start else (stem[0],)
+                ranking.beginnings_alike(stem, _first_letters(self.db, mark))
+                if at_start
+                else (stem[0],)
             )
             for start in sorted(starts):
                 run = (mark, start, start + _LAST, *around, RUN_MAX)
                 found.update(
-                    dict(words_alike(stem, _select_counts(self.db, _ALIKE, run), at_start=at_start))
+                    dict(
+                        ranking.words_alike(
+                            stem, _select_counts(self.db, _ALIKE, run), at_start=at_start
+                        )
+                    )
                 )
         return found + Counter(queued)
 
@@ -347,25 +340,25 @@ class _Corpus:
         for mark in self.marks:
             run = (mark, letters, letters + _LAST, RUN_MAX)
             found.update(dict(_select_counts(self.db, _BEGUN, run)))
-        return most_frequent((found + Counter(queued)).items())
+        return ranking.most_frequent((found + Counter(queued)).items())
 
 
-def _search_passages(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
+def _search_passages(db: apsw.Connection, query: TextQuery, sought: ranking.Sought) -> TextFound:
     corpus = _Corpus(db, query)
     figures = _corpus_figures(
         corpus, (*sought.stems, *(stem for p in sought.phrases for stem in p))
     )
-    unknown = doubted_stems(sought, figures.found_in)
+    unknown = ranking.doubted_stems(sought, figures.found_in)
     corrected = {stem: corpus.resembling_words(stem) for stem in unknown}
     begun = {letters: corpus.words_beginning(letters) for letters in sought.begun}
     figures = figures.with_words((*corrected.values(), *begun.values()))
-    scores = make_measure(sought, figures, corrected=corrected, begun=begun)
+    scores = ranking.make_measure(sought, figures, corrected=corrected, begun=begun)
     hits = [
         Hit.make_hit(passage, shares)
         for passage, stems in corpus.queued.passages
         if query.allows(passage) and (shares := scores.term_shares(stems))
     ]
-    rare = pick_rare(figures, scores)
+    rare = ranking.pick_rare(figures, scores)
     for space in corpus.sizes if rare else ():
         match = _match_expression(
             query, space, (*((stem,) for stem in rare), *_possible_phrases(sought, figures))
@@ -374,13 +367,15 @@ def _search_passages(db: apsw.Connection, query: TextQuery, sought: Sought) -> T
     return TextFound.best_hits(hits, scores, query.limit)
 
 
-def _corpus_figures(corpus: _Corpus, stems: Iterable[str]) -> Figures:
-    return Figures(
+def _corpus_figures(corpus: _Corpus, stems: Iterable[str]) -> ranking.Figures:
+    return ranking.Figures(
         passages=corpus.passages, length=corpus.length, found_in=corpus.stem_counts(stems)
     )
 
 
-def _indexed_hits(db: apsw.Connection, match: str, limit: int, scores: Measure) -> Iterator[Hit]:
+def _indexed_hits(
+    db: apsw.Connection, match: str, limit: int, scores: ranking.Measure
+) -> Iterator[Hit]:
     row: Any = db.execute(_FIND, (match, limit)).fetchone()
     found: Sequence[tuple[str, str | None, int | None, str, str]] = decode_json(row[0].encode())
     shares_of = scores.term_shares
@@ -391,10 +386,10 @@ def _indexed_hits(db: apsw.Connection, match: str, limit: int, scores: Measure) 
             yield Hit(identity, raw / (raw + 1), shares, scene, position, about)
 
 
-def _possible_phrases(sought: Sought, figures: Figures) -> Iterator[Sequence[str]]:
+def _possible_phrases(sought: ranking.Sought, figures: ranking.Figures) -> Iterator[Sequence[str]]:
     """Yield the phrases that a passage may contain and whose rarest word is rare enough."""
     for phrase in sought.phrases:
-        if 0 < min(figures.found_in.get(stem, 0) for stem in phrase) <= POSTINGS_MAX:
+        if 0 < min(figures.found_in.get(stem, 0) for stem in phrase) <= ranking.POSTINGS_MAX:
             yield phrase
 
 

@@ -24,25 +24,7 @@ from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, is_uuid
 from canonry.values.json_values import canonical_json, decode_json
 from canonry.values.moments import DAY, Instant, render_instant
 from canonry.values.policy import STAGED_MAX, StagingGates
-from canonry.world.domain.admission.safety import (
-    MINUTE,
-    ComparedContent,
-    StagedBefore,
-    action_digests,
-    compared_text,
-    digest_content,
-    digest_value,
-    passed_gates,
-    reject_flagged,
-    reject_over_budget,
-    reject_repeated,
-    reject_similar,
-    reject_too_many,
-    reject_unreplayable,
-    reject_unsafe,
-    texts_in,
-    values_in,
-)
+from canonry.world.domain.admission import safety
 from canonry.world.domain.admission.schema import (
     ENVELOPE_BYTES,
     LASTING,
@@ -103,14 +85,14 @@ async def verdict_on(
     A `scheduled` proposal is judged against the world when it is due; now only by
     rules that time does not affect.
     """
-    content = digest_content(proposed)
+    content = safety.digest_content(proposed)
     if earlier is not None and earlier.content["contentHash"] == content:
         return earlier.id
-    all_texts = [text for action in proposed.actions for _, text in texts_in(action.params)]
+    all_texts = [text for action in proposed.actions for _, text in safety.texts_in(action.params)]
     texts = list(dict.fromkeys(all_texts))
     found = await asyncio.gather(*(moderate_content(canon, text) for text in texts))
     categories = {text: each.categories for text, each in zip(texts, found, strict=True)}
-    flagged = reject_unsafe(proposed.actions, categories.__getitem__)
+    flagged = safety.reject_unsafe(proposed.actions, categories.__getitem__)
     if flagged is not None:
         return flagged
     draft = WorldDraft(
@@ -123,7 +105,7 @@ async def verdict_on(
     refused = await play_actions(draft, proposed)
     if scheduled and refused is not None and refused.rule not in LASTING:
         refused = None
-    repeatable = all(compared_text(action) is not None for action in proposed.actions)
+    repeatable = all(safety.compared_text(action) is not None for action in proposed.actions)
     same = lately.by_content.get(content) if repeatable else None
     if refused is None:  # what the same proposal did before holds, unless it ends by itself
         still_holds = not any(action.kind in _LASTING for action in proposed.actions)
@@ -136,14 +118,14 @@ async def verdict_on(
     return (
         refused
         or _reject_duplicate(proposed, lately, earlier, same)
-        or reject_unreplayable(
+        or safety.reject_unreplayable(
             proposed.envelope.generation,
             lambda name: (
                 canon.find_service(WorldServices).admissions.find_context(world.space, name)
                 is not None
             ),
         )
-        or reject_over_budget(mine, lately.instants, proposed.token_count, now, limits)
+        or safety.reject_over_budget(mine, lately.instants, proposed.token_count, now, limits)
     )
 
 
@@ -155,11 +137,11 @@ def _reject_duplicate(
         return make_rejection("duplication.other-content", reason, path="/idempotencyKey")
     if same is not None:
         return None  # what it did before does not stand any longer
-    for action in action_digests(proposed):
+    for action in safety.action_digests(proposed):
         if action in lately.by_action:
             reason = f"Proposal {lately.by_action[action]} already has one of these actions."
             return make_rejection("duplication.repeated", reason, path="/proposedActions")
-    return reject_similar(proposed, lately.texts)
+    return safety.reject_similar(proposed, lately.texts)
 
 
 # Admission: a proposal passes the gates, is recorded as admitted, and then becomes true. Three
@@ -167,7 +149,7 @@ def _reject_duplicate(
 # record of it, which is the audit and without which nothing follows; and one commit with all that
 # was proposed. `settle` finds a proposal that stopped between the last two.
 
-_LEFT_BEHIND: Final = MINUTE
+_LEFT_BEHIND: Final = safety.MINUTE
 """Age after which an admitted but unapplied proposal counts as abandoned."""
 
 
@@ -249,7 +231,7 @@ async def _record_admitted(
         caller,
         tool="propose-action",
         idempotency_key=envelope.idempotency_key,
-        request=digest_content(proposed),
+        request=safety.digest_content(proposed),
     )
     commit_id = keyed.commit_id(space, canon.identities.new_id)
 
@@ -298,7 +280,7 @@ def _record_content(
         "playerId": proposed.player,
         "correlationId": proposed.envelope.correlation_id,
         "envelope": decode_json(canonical_json(sent)),
-        "contentHash": digest_content(proposed),
+        "contentHash": safety.digest_content(proposed),
         **({} if context is None else {"context": decode_json(context)}),
     }
 
@@ -341,7 +323,7 @@ async def _record_refusal(
     _count_proposal(canon, world, EventName.PROPOSAL_REJECTED, proposed, rejection)
     wanted = _uuid_in(sent, "proposalId")
     taken = (await canon.state.items_by_id((wanted,))).get(wanted) if wanted else None
-    sent_digest = digest_value(sent)
+    sent_digest = safety.digest_value(sent)
     if isinstance(taken, Proposal) and taken.content.get("sent") == sent_digest:
         known = outcome_of(taken)
         if taken.space == world.space and known.rejection == rejection:
@@ -553,7 +535,7 @@ class WorldStagingGuard(StagingGuard):
         *,
         instead_of: str | None = None,
     ) -> None:
-        compared = list(map(ComparedContent.from_staged, staged))
+        compared = list(map(safety.ComparedContent.from_staged, staged))
         rejection = await _judge_staged(canon, caller, space, compared, instead_of)
         if rejection is not None:
             rule = f"{rejection.gate}:{rejection.rule}"
@@ -565,7 +547,7 @@ async def _judge_staged(
     canon: Canon,
     caller: Caller,
     space: SpaceId,
-    staged: Sequence[ComparedContent],
+    staged: Sequence[safety.ComparedContent],
     instead_of: str | None,
 ) -> Rejection | None:
     """Let each gate judge all staged content before the next gate."""
@@ -574,29 +556,29 @@ async def _judge_staged(
         texts = [
             (path, value)
             for each in staged
-            for path, value in values_in(each.content, each.path)
+            for path, value in safety.values_in(each.content, each.path)
             if isinstance(value, str) and not is_uuid(value)
         ]
         found = await asyncio.gather(*(moderate_content(canon, text) for _, text in texts))
         for (path, _), moderated in zip(texts, found, strict=True):
-            if (unsafe := reject_flagged(path, moderated.categories)) is not None:
+            if (unsafe := safety.reject_flagged(path, moderated.categories)) is not None:
                 return unsafe
     earlier = await _staged_lately(canon, space)
-    own = [StagedBefore(id="", by=by, at=now, stands=True, content=each) for each in staged]
+    own = [safety.StagedBefore(id="", by=by, at=now, stands=True, content=each) for each in staged]
     if gates.duplication:
         for number, each in enumerate(staged):
             others = [one for one in earlier if one.id != instead_of]
-            refused = reject_repeated(each, [*others, *own[:number]])
+            refused = safety.reject_repeated(each, [*others, *own[:number]])
             if refused is not None:
                 return refused
     for number in range(len(staged)):
-        refused = reject_too_many(by, [*earlier, *own[:number]], now, gates)
+        refused = safety.reject_too_many(by, [*earlier, *own[:number]], now, gates)
         if refused is not None:
             return refused
     return None
 
 
-async def _staged_lately(canon: Canon, space: SpaceId) -> Sequence[StagedBefore]:
+async def _staged_lately(canon: Canon, space: SpaceId) -> Sequence[safety.StagedBefore]:
     """Return the proposals of the last day that the proposer may read."""
     spaces = frozenset((space,))
     total = (await canon.documents.proposals(ProposalQuery(spaces=spaces, limit=1))).total
@@ -604,12 +586,14 @@ async def _staged_lately(canon: Canon, space: SpaceId) -> Sequence[StagedBefore]
     since = canon.clock.now() - DAY
     found = (await canon.documents.proposals(query)).items
     return [
-        StagedBefore(
+        safety.StagedBefore(
             id=each.id,
             by=each.proposed_by,
             at=each.created_at,
             stands=each.status is not ProposalStatus.REJECTED,
-            content=ComparedContent(kind=each.type, scene=each.scene_id, content=each.content),
+            content=safety.ComparedContent(
+                kind=each.type, scene=each.scene_id, content=each.content
+            ),
         )
         for each in found
         if each.created_at >= since
@@ -625,7 +609,7 @@ def _refusal_error(rejection: Rejection, gates: StagingGates) -> CanonryError:
         "path": rejection.path,
         "admissible": rejection.admissible,
         "transient": rejection.transient,
-        "gatesPassed": list(passed_gates(gates, rejection)),
+        "gatesPassed": list(safety.passed_gates(gates, rejection)),
         "policyVersion": POLICY_VERSION,
     }
     if rejection.gate is GateName.SAFETY:
