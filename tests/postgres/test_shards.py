@@ -33,7 +33,7 @@ STEPS = ("make_stage", "insert_staged", "record_move", "drop_stage", "delete_mov
 MOVER = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from canonry.stores.postgres.shards import store as moving
+from canonry.stores.postgres.shards import move_space as moving
 from canonry.stores.postgres.shards.servers import Directory
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.doctor import report_nothing

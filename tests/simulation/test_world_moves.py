@@ -38,9 +38,9 @@ from canonry.world.usecases.building import (
     remove_exit,
     remove_tie,
 )
+from canonry.world.usecases.clock import advance_clock
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.movement import Move, Transfer, move_mover, transfer_item
-from canonry.world.usecases.proposals.outcomes import advance_clock
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import TICK, an_atlas
 from tests.simulation.loops import Faults, FaultyLedger, Simulation, run_simulated

@@ -1,13 +1,12 @@
-"""Settle proposals that were admitted: what each writes, its record, and clocks that advance."""
+"""Settle admitted proposals: the writes of each, and its record."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change, first_made
+from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.telemetry_names import EventName
 from canonry.log.commits import Position
 from canonry.log.entries import Made, ProposalDecided
@@ -20,15 +19,13 @@ from canonry.log.items.proposals import (
     ProposalStatus,
     ProposalType,
 )
-from canonry.log.schemas.world_types import WorldType
-from canonry.readmodels.edges import Tick, check_tick, instant_of
+from canonry.readmodels.edges import Tick, instant_of
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.values.errors import InvalidInput, Unavailable
+from canonry.values.errors import Unavailable
 from canonry.values.ids import NewId, ProposalId, SpaceId
 from canonry.values.json_values import read_value
 from canonry.values.moments import DAY, Instant
-from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from canonry.world.domain.admission.safety import action_digests, text_fingerprints
 from canonry.world.domain.admission.schema import (
@@ -38,11 +35,9 @@ from canonry.world.domain.admission.schema import (
     gates_before,
     recorded_proposal,
 )
-from canonry.world.domain.atlas import WORLD_KEY, item_id_of
 from canonry.world.models.services import Admitted, RecentAdmissions, WorldServices, count_event
-from canonry.world.usecases.movement import CLOCK
 from canonry.world.usecases.proposals.invariants import play_actions
-from canonry.world.usecases.worlds import BoundWorld, WorldDraft, change_world, require_world
+from canonry.world.usecases.worlds import BoundWorld, WorldDraft, require_world
 
 ADMITTED: Final = "gates:all-passed"
 WITHDRAWN: Final = "proposal:withdrawn"
@@ -347,52 +342,3 @@ def admission_of(content: Mapping[str, Any], proposal: str, at: Instant) -> Admi
         actions=action_digests(proposed),
         texts=tuple((scope, fingerprint) for _, scope, fingerprint in text_fingerprints(proposed)),
     )
-
-
-# Advance a clock: the world's or a player's own; neither ever goes back.
-
-_CLOCK_OF_WORLD: Final = "properties.tick"
-
-
-async def advance_clock(
-    canon: Canon,
-    caller: Caller,
-    world: BoundWorld,
-    *,
-    duration: int,
-    reason: str = "",
-    player: str = "",
-) -> Tick:
-    """Let `duration` milliseconds pass, for the world or for one player; the time afterwards.
-
-    Proposals scheduled for the elapsed time are applied.
-
-    Raises:
-        InvalidInput: `clock.not-forward` or `tick.out-of-range`.
-        NotFound: `player.unknown`.
-    """
-    if duration <= 0:
-        message = f"The duration is {duration}. Give more than 0 milliseconds."
-        raise InvalidInput("clock.not-forward", message, path="/durationMs")
-    write = partial(_write_clock, duration=duration, reason=reason, player=player)
-    seen = first_made(await change_world(canon, caller, world, write), ObservationDraft)
-    if not player:
-        await settle_due(canon, caller, world)
-    return Tick(seen.fields[CLOCK if player else _CLOCK_OF_WORLD])
-
-
-async def _write_clock(draft: WorldDraft, duration: int, reason: str, player: str) -> None:
-    if player:
-        mover = await draft.require_id(player, WorldType.PLAYER)
-        after = check_tick(
-            int(await draft.read_property(mover, "clock") or 0) + duration, path="/durationMs"
-        )
-        draft.observe_item(mover, {CLOCK: after}, label="/clock")
-        return
-    root_id = item_id_of(draft.space, WORLD_KEY)
-    root = await draft.find_item(root_id)
-    before = 0 if root is None else int(root.properties.get("tick") or 0)
-    after = check_tick(before + duration, path="/durationMs")
-    draft.at = instant_of(after)
-    fields = {_CLOCK_OF_WORLD: after, "properties.advanced_for": reason}
-    draft.observe_item(root_id, fields, label="/clock")
