@@ -181,8 +181,8 @@ def test_a_report_shows_figures_and_confusion_of_each_half() -> None:
 def test_the_command_measures_the_function_that_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    missed = main(["tests.bench.test_contradiction_measures:silent"])
-    reached = main(["tests.bench.test_contradiction_measures:judge"])
+    missed = main(["tests.bench.test_contradiction_measures:grade_nothing"])
+    reached = main(["tests.bench.test_contradiction_measures:judge_pairs"])
 
     assert (missed, reached) == (1, 0)
     reported = capsys.readouterr().out
