@@ -79,7 +79,7 @@ def test_a_name_prefix_is_enough_and_ambiguous_ones_are_listed(store: Path) -> N
     assert both.returncode == 2
     assert both.stdout == ""
     lines = both.stderr.splitlines()
-    assert lines[0].startswith("canonry: NAME matches 2 items: Thor")
+    assert lines[0].startswith("canonry: NAME matches 2 items. Ask which one; give its id.")
     assert {line.split()[1] for line in lines[1:]} == {"Thorin", "Thorgil"}
 
 

@@ -21,7 +21,8 @@ _SIGNS: Final[Mapping[str, str]] = _CLAIMS["signs"]
 _EVERYTHING: Final = frozenset(_ALIASES["everything"].split())
 _EVERY: Final = "*"
 """Stands for a choice of everything, which is left out."""
-_BOOLEANS: Final[Mapping[str, bool]] = _ALIASES["booleans"]
+BOOLEANS: Final[Mapping[str, bool]] = _ALIASES["booleans"]
+_CONFIDENCE: Final[Mapping[str, float]] = _ALIASES["confidence"]
 _PERCENT: Final = 100
 _ALWAYS: Final = ("kind", "evidence", "confidence")
 _PLAIN: Final = frozenset({"name", "type", "says", "tags", "fields", "for"})
@@ -64,11 +65,15 @@ def _fit_value(value: Any, schema: Any) -> Any:
             forms = (form, _VALUES.get(form, ""), form.removesuffix("s"))
             every = _EVERY if form in _EVERYTHING else value
             return next((each for each in forms if each in choices), every)
+        case {"maximum": 1} if isinstance(value, str):
+            value = _CONFIDENCE.get(fold_text(value), value)
         case {"minimum": least, "maximum": most} if isinstance(value, int | float):
             value = value / _PERCENT if most == 1 and 1 < value <= _PERCENT else value
             return min(max(value, least), most) if isinstance(value, int) else value
         case {"type": "boolean"} if isinstance(value, str):
-            value = _BOOLEANS.get(fold_text(value), value)
+            value = BOOLEANS.get(fold_text(value), value)
+        case {"type": "string"} if isinstance(value, bool):
+            value = str(value).lower()
         case {"type": "string"} if _are_texts(value):
             value = "\n".join(value)
         case {"items": inner}:

@@ -155,10 +155,7 @@ class CallContext:
             NotAllowed: `audience.beyond`.
         """
         if not self.caller.viewer.may_see(audience):
-            message = (
-                f"{path} has readers that do not include you, and you could not cite the text. "
-                "Add a character whom you play to /for."
-            )
+            message = f"{path} leaves you out. Add a character whom you play to /for."
             raise NotAllowed("audience.beyond", message, path=path)
 
     async def read_time(

@@ -8,7 +8,9 @@ from functools import partial
 from typing import Any, Final
 
 from canonry.assistant.call_context import CallContext, require_few
+from canonry.assistant.first_sentences import join_first
 from canonry.assistant.rows import Row, cut_text, properties_of, without_empty
+from canonry.assistant.wording import HINTS
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.judging.contents import NOBODY
 from canonry.canon.ports.files import FileHint
@@ -67,18 +69,6 @@ from canonry.values.ids import is_uuid
 from canonry.values.json_values import encode_json, fold_text
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
-
-_SENTENCES_MAX: Final = 3
-"""The most corrections that the first sentences of a reply name."""
-
-
-def in_short(sentences: Sequence[str]) -> str:
-    """Return the first sentences as a text, with the number of the others."""
-    more = (
-        f" And {len(sentences) - _SENTENCES_MAX} more." if len(sentences) > _SENTENCES_MAX else ""
-    )
-    return " ".join(sentences[:_SENTENCES_MAX]) + more
-
 
 CONFIDENCE: Final = 0.9
 """The confidence of a claim that names none."""
@@ -395,7 +385,7 @@ async def _find_ends(context: CallContext, claim: Mapping[str, Any], path: str) 
 async def corrected_values(
     context: CallContext, claims: Sequence[Mapping[str, Any]], made: Sequence[str]
 ) -> Mapping[int, str]:
-    """Return a sentence on each corrected field of a known entity, with its value before.
+    """Return a clause on each corrected field of a known entity, with its value before.
 
     `made` are items that an earlier try of the call made.
     """
@@ -415,7 +405,7 @@ async def corrected_values(
         texts = [cut_text(_value_text(each), full=False).rstrip(".") for each in values]
         change_text = " instead of ".join(dict.fromkeys(texts))
         known_now = "Known already: " if len(texts) > len({*texts}) else ""
-        sentences[n] = f"{known_now}{entity.name}'s {name.replace('_', ' ')}: {change_text}."
+        sentences[n] = f"{known_now}{entity.name}'s {name.replace('_', ' ')}: {change_text}"
     return sentences
 
 
@@ -553,7 +543,6 @@ async def matching_fields(
 
 _SAYS: Final = {"name": "name", "says": DESCRIPTION, "tags": "tags"}
 """The fields of a record for the members of an entity's claim."""
-_RAW: Final = "The raw_fields are kept as given. Read them with get; change them by a correction."
 
 
 async def is_recorded(context: CallContext, claim: Mapping[str, Any], new: Collection[str]) -> bool:
@@ -598,12 +587,10 @@ async def record_claims(
         recorded.get(n) or await _record_other(context, one, n, provenance, dry=dry)
         for n, one in enumerate(claims)
     ]
-    good = sum(row["verdict"] == "accepted" for row in rows)
     right = [corrected[n] for n in corrected if rows[n]["verdict"] == "accepted"]
-    reply: Row = without_empty({"note": in_short(right)})
-    reply |= {"accepted": good, "of": len(rows), "verdicts": rows}
+    reply: Row = without_empty({"note": right and f"{join_first(right)}.", "verdicts": rows})
     if any("raw_fields" in row for row in rows):
-        reply["hint"] = _RAW
+        reply["hint"] = HINTS["raw"]
     return {"written": False, **reply} if dry else reply
 
 

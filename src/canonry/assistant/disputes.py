@@ -1,35 +1,32 @@
 """Statements that stand against each other: who said which, and how one call settles it."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from canonry.assistant.call_context import CallContext
-from canonry.assistant.rows import Row, cut_text, rows_of, without_empty
-from canonry.canon.judging.gates.statements import CIRCLE, UNORDERED
+from canonry.assistant.rows import Row, cut_text, rows_of, successions_in, without_empty
+from canonry.assistant.wording import HINTS
+from canonry.canon.judging.gates.statements import CIRCLE, POSSIBLE, UNORDERED
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.log.entries import StoredItem
+from canonry.log.items.facts import Fact
 from canonry.log.items.proposals import ProposalStatus, ProposalType, ReviewKind
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source, holds_quotes
 from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.state import FactQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.json_values import fold_text
+from canonry.values.provenance import CanonLevel
 
 _STATED_BY: Final = re.compile(r"the (?:fact|relation|event) ([0-9a-f-]{36}) says (?:that )?")
 _TYPE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 _BESIDE: Final = re.compile(r" \([0-9a-f]{8}-[0-9a-f-]{27}\)")
 _AGAINST: Final = ("against", "perhaps_against")
-_SETTLE: Final = (
-    '{2}To settle it in one call with a reason: decide accept, of=["{0}"], retracts the other one; '
-    'reject retracts this one; waive, other="{1}", keeps both.'
-)
-_KEEP: Final = (
-    '{2}Both may be true. To settle it in one call with a reason: decide accept, of=["{0}"], or '
-    'waive, other="{1}", keeps both; reject retracts this one.'
-)
 
 
 def is_dispute(reason: str) -> bool:
@@ -75,9 +72,8 @@ async def with_sayers(context: CallContext, reply: Row) -> Row:
     """Return a reply whose objections name who said what, and how to settle a dispute."""
     disputed = {id(row): _claims_against(row) for row in _rows_in(reply)}
     rows = [row for row in _rows_in(reply) if disputed[id(row)]]
-    others = [one for row in rows for one in disputed[id(row)]]
     own = {id(row): str(row.get("id") or row.get("proposal")) for row in rows}
-    ids = {*own.values(), *(one["id"] for one in others)}
+    ids = {*own.values(), *(one["id"] for row in rows for one in disputed[id(row)])}
     texts = (e for row in _rows_in(reply) for e in row.values() if isinstance(e, str))
     ids.update(one for text in texts for one in _STATED_BY.findall(text))
     said = await who_said(context, ids) if ids else {}
@@ -85,9 +81,9 @@ async def with_sayers(context: CallContext, reply: Row) -> Row:
     def named(text: str) -> str:
         return _STATED_BY.sub(lambda e: _sayer(said.get(e[1], ""), text[e.end() :]), text)
 
-    for row in (*rows, *others):
-        if by := said.get(str(own.get(id(row), row.get("id")))):
-            row["said_by"] = by
+    for row in (one for one in rows if "perhaps_against" in one):
+        for each in (row, *disputed[id(row)]):
+            each.update(without_empty({"said_by": said.get(own.get(id(each), each["id"]))}))
     reply = _changed(reply, named)
     unsettled = [row for row in rows if row.get("perhaps_against") or _is_possible(row)]
     hints = []
@@ -95,7 +91,7 @@ async def with_sayers(context: CallContext, reply: Row) -> Row:
         others = disputed[id(row)]
         excluded = next((one for one in others if is_dispute(one["because"])), None)
         about = f'"{row.get("says") or row.get("claim")}": ' if len(unsettled) > 1 else ""
-        form = _SETTLE if excluded else _KEEP
+        form = HINTS["settle" if excluded else "keep"]
         hints.append(form.format(own[id(row)], (excluded or others[0])["id"], about))
     reply |= without_empty({"hint": " ".join(filter(None, (*hints, reply.get("hint"))))})
     if "note" in reply:
@@ -103,10 +99,24 @@ async def with_sayers(context: CallContext, reply: Row) -> Row:
     return reply
 
 
+def say_once(note: str, verdicts: Iterable[Row]) -> None:
+    """Leave out of objections what the first sentence or the reason of the verdict says already."""
+    for row in verdicts:
+        row.update(without_empty({"because": _type_in_words(row.get("because", ""))}))
+        for one in row.get("against", ()):
+            why = _type_in_words(one["because"]).removeprefix(POSSIBLE).removeprefix(CIRCLE)
+            why = why.rstrip(".").replace(".)", ")")
+            if one["grade"] == "retracted" or why in f"{note} {row.get('because')}":
+                del one["because"]
+
+
+def _type_in_words(text: str) -> str:
+    return _TYPE.sub(lambda one: one[0].lower().replace("_", " "), text)
+
+
 async def _replace_ids(context: CallContext, note: str) -> str:
     """Return a sentence with the texts of items in place of their ids."""
-    note = _BESIDE.sub("", note)
-    note = _TYPE.sub(lambda one: one[0].lower().replace("_", " "), note)
+    note = _type_in_words(_BESIDE.sub("", note))
     found = (
         await context.canon.caller_scope(context.caller).items_by_id(_ID.findall(note))
     ).values()
@@ -195,3 +205,38 @@ async def disputes_of(context: CallContext, ids: Collection[str]) -> Mapping[str
             row = without_empty({"id": i, "says": says, "said_by": said.get(i)})
             rows.setdefault(one, []).append(row)
     return rows
+
+
+async def doubtful_statements(context: CallContext, verdicts: Sequence[Row]) -> dict[str, str]:
+    """Return statements that may no longer hold, by their ids.
+
+    New items supersede their documents, or end statements that contradict them.
+    """
+    resting = await _resting_on_superseded(context, [e["id"] for e in verdicts if "id" in e])
+    ended = {i for each in verdicts for i in each.get("ends", ())}
+    disputes = await disputes_of(context, {*ended, *(one.id for one in resting)})
+    rows = [*await rows_of(context, resting), *chain(*disputes.values())]
+    seen = {i for e in verdicts for i in (e.get("id"), *(o["id"] for o in e.get("against", ())))}
+    left = [row for row in rows if row["id"] not in ended | seen]
+    return {row["id"]: f'"{row["says"]}" ({row["id"]})' for row in left[:3]}
+
+
+async def _resting_on_superseded(context: CallContext, made: Sequence[str]) -> Sequence[Fact]:
+    """Return the facts that rest only on documents which new items supersede."""
+    seen = context.canon.caller_scope(context.caller)
+    items = (await seen.items_by_id(made)).values()
+    if not (old := [one.subject for each in items for one in successions_in(each)]):
+        return ()
+    titles = {fold_text(one.name) for one in (await seen.root_entities(old)).values()}
+    gone = {one.id for one in await documents_of(context) if fold_text(one.title) in titles}
+    asked = FactQuery(spaces=frozenset((context.space.id,)), level=CanonLevel.CANON)
+    found = await newest_match(context.canon.state.facts, asked) if gone else ()
+    facts = [one for one in found if one.evidence and is_current(one)]
+    cited = await seen.items_by_id({each.ref for one in facts for each in one.evidence})
+    of = {i: getattr(each, "source_id", i) for i, each in cited.items()}
+    return [one for one in facts if {of.get(e.ref) for e in one.evidence} <= gone]
+
+
+async def documents_of(context: CallContext) -> Sequence[Source]:
+    """Return the documents of the space."""
+    return (await context.canon.state.sources(context.space.id, limit=PAGE_MAX, offset=0)).items

@@ -8,6 +8,8 @@ from canonry.assistant.rows import Row
 from canonry.gateway.tool import Arguments
 
 NOTHING: Final = "Nothing is known about it here."
+_NAMED: Final = 3
+"""The most items that a sentence names."""
 _PLURALS: Final = {"entity": "entities", "entry": "entries", "memory": "memories"}
 
 
@@ -20,6 +22,12 @@ def join_parts(parts: Sequence[str]) -> str:
     """Return the parts as an enumeration, such as `1 fact, 2 events and 1 scene`."""
     *first, last = parts
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def join_first(texts: Sequence[str]) -> str:
+    """Return the first texts, divided by semicolons, and the number of the others."""
+    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+    return "; ".join(texts[:_NAMED]) + more
 
 
 def count_kinds(rows: Sequence[Row]) -> str:

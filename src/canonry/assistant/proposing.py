@@ -24,7 +24,6 @@ from canonry.assistant.claims import (
     change_content,
     corrected_values,
     evidence_of,
-    in_short,
     is_entity,
     is_recorded,
     record_claims,
@@ -34,11 +33,13 @@ from canonry.assistant.claims import (
     reword_errors,
 )
 from canonry.assistant.corrections import execute_change, require_possible, stage_changes
-from canonry.assistant.disputes import with_sayers
+from canonry.assistant.disputes import documents_of, doubtful_statements, say_once, with_sayers
+from canonry.assistant.first_sentences import join_first, join_parts
 from canonry.assistant.reviewing import judge_waiting, outcomes_of
-from canonry.assistant.rows import Row, cut_text, successions_in, without_empty
+from canonry.assistant.rows import Row, cut_text, without_empty
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.undoing import what_items_say
+from canonry.assistant.wording import COUNTED, HINTS
 from canonry.canon.canonization.decide_proposals import KNOWN, ProposalVerdict, verdict_on
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import ProposeRequest, propose_changes
@@ -54,27 +55,27 @@ from canonry.canon.queries.names import Mentions, describe_candidate, find_near
 from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import audience_for, audiences_of, drafts_made_before
-from canonry.canon.session.paging import newest_match
 from canonry.canon.session.snippets import SAID_TITLE, QuotedText, keep_quotes
-from canonry.canon.session.what_holds import is_current
 from canonry.gateway.limits import checked_text
 from canonry.gateway.tool import Arguments, Reply
+from canonry.language.reading.reading import read_statements
 from canonry.language.reading.tokens import word_table
-from canonry.language.texts.stems import is_part_of, words_of_name
+from canonry.language.texts.stems import is_part_of, unknown_name, words_of_name
 from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Relation
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Speaker, Turn
 from canonry.log.items.sources import Source
 from canonry.log.observations import ids_in
-from canonry.readmodels.ports.state import FactQuery
-from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.values.attributes.table import attribute_of_relation, find_attribute
 from canonry.values.audience import EVERYBODY, Audience, audience_covers, audience_in, narrowest
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.values.json_values import encode_json, fold_text
-from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.values.provenance import Authority, Evidence, EvidenceKind
+from canonry.values.statements import PHRASE
 
 _NAMED_MAX: Final = 3
-"""The number of pieces of evidence that a hint names."""
+"""The most items that a hint names."""
 
 
 async def readers_of_claims(canon: Canon, suggestions: Sequence[Suggestion]) -> list[Audience]:
@@ -107,7 +108,7 @@ async def hints_on_readers(
         if not audience:
             continue
         if "audience" not in asked.content:
-            hints.append(f"Claim {n} has a limited audience, like an item that it names or cites.")
+            hints.append(HINTS["few"].format(n))
         open_to_more = [
             f"{one} ({'public' if not known.get(one.ref) else 'for more readers'})"
             for one in asked.evidence
@@ -115,17 +116,13 @@ async def hints_on_readers(
         ]
         if open_to_more:
             listed = ", ".join(open_to_more[:_NAMED_MAX])
-            hints.append(
-                f"Claim {n} has a limited audience, but its evidence has more readers: {listed}. "
-                "Quote its words in `said`, or tell them again with `for`."
-            )
+            hints.append(HINTS["readers"].format(n, listed))
     return hints
 
 
+_NUMBER: Final = re.compile(r" \d+(?:\.\d+)*\b")
 _OF_OWNER: Final = re.compile(r"\b(?:I|me|my|mine|we|us|our)\b")
 """The words for the owner of an account, who is no entity."""
-_SHOWN: Final = 3
-"""The number of unlinked claims that get a hint each."""
 
 
 async def hints_on_links(
@@ -134,19 +131,23 @@ async def hints_on_links(
     evidence: Sequence[Sequence[Evidence]],
     rows: Sequence[Row],
 ) -> list[str]:
-    """Return hints on claims that link to no entity or have an ambiguous name."""
-    open_ones = [
-        (_UnlinkedClaim(claims[n], evidence[n], rows[n].get("id")), mentions)
-        for n, mentions in reading.mentions.items()
-        if mentions.unclear
-        or (
-            not (mentions.found or claims[n].get("who") or claims[n].get("where"))
-            and not (reading.context.is_account and _OF_OWNER.search(claims[n]["says"]))
-        )
-    ]
-    hints = [await _link_hint(reading, *each) for each in open_ones[:_SHOWN]]
-    if len(open_ones) > _SHOWN:
-        hints.append(f"{len(open_ones) - _SHOWN} more claims are not linked to an entity.")
+    """Return hints on new claims that link to no entity or have an ambiguous name.
+
+    Claims that are known or that something stands against have none.
+    """
+    open_ones: list[tuple[_UnlinkedClaim, Mentions]] = []
+    for n, mentions in reading.mentions.items():
+        claim, own = claims[n], reading.context.is_account and _OF_OWNER.search(claims[n]["says"])
+        linked = mentions.found or claim.get("who") or claim.get("where") or own
+        new = rows[n].get("verdict", "rejected") != "rejected" and "against" not in rows[n]
+        if new and (mentions.unclear or not linked):
+            open_ones.append((_UnlinkedClaim(claim, evidence[n], rows[n].get("id")), mentions))
+    found = [(one, await _link_hint(reading, one, named)) for one, named in open_ones[:_NAMED_MAX]]
+    hints = [hint for _, hint in found if hint]
+    if unknown := [one for one, hint in found if not hint]:
+        hints.append(_hint_on_new(unknown))
+    if len(open_ones) > _NAMED_MAX:
+        hints.append(f"{len(open_ones) - _NAMED_MAX} more claims are not linked to an entity.")
     return hints
 
 
@@ -157,7 +158,17 @@ class _UnlinkedClaim(NamedTuple):
     evidence: Sequence[Evidence]
     made: str | None
 
-    def linking_call(self, about: Sequence[str]) -> Mapping[str, Any]:
+    @property
+    def guessed_name(self) -> str:
+        """The name that the text may be about, as written: its first name, else its subject."""
+        says = self.claim["says"]
+        said = read_statements(says, {})
+        own = said[0].subject.removeprefix(PHRASE).replace("_", " ").split() if said else ()
+        name = unknown_name(says) or " ".join(one for one in says.split() if one in own)
+        number = _NUMBER.match(says.partition(name)[2]) if name else None
+        return f"{name}{number[0]}" if number else name
+
+    def linking_call(self, about: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of a call that links the claim and replaces its item."""
         is_fact = self.made is not None and self.claim["kind"] == "fact"
         claim = {**self.claim, "about": about, **({"replaces": self.made} if is_fact else {})}
@@ -166,22 +177,32 @@ class _UnlinkedClaim(NamedTuple):
 
 
 async def _link_hint(reading: ClaimReader, unlinked: _UnlinkedClaim, mentions: Mentions) -> str:
+    """Return a hint that names the entities that a claim may mean; nothing if none is known."""
     says = unlinked.claim["says"].strip()
-    if mentions.unclear:
-        linked = "no entity: " + ", ".join(
-            f"{name} may mean {_joined_names(candidates, ' or ')}"
-            for name, candidates in mentions.unclear.items()
-        )
-        near = next(iter(mentions.unclear.values()))
-    else:
-        near = await find_near(reading.context.canon, reading.context.space.id, says)
-        linked = f"no entity; nearest: {_joined_names(near, ', ')}" if near else "no entity"
+    near: Sequence[Entity | str] = next(iter(mentions.unclear.values()), ())
+    linked = ": " + ", ".join(
+        f"{name} may mean {_joined_names(candidates, ' or ')}"
+        for name, candidates in mentions.unclear.items()
+    )
     if not near:
-        return f'"{says}" is linked to {linked}. If it is about one, name it in `about`.'
+        near = await find_near(reading.context.canon, reading.context.space.id, says)
+        linked = f"; nearest: {_joined_names(near, ', ')}"
+    if not near:
+        return ""
     others = [linked_id or name for name, linked_id in mentions.found.items()]
     name, reference = _name_references(near)[0]
     call = encode_json(unlinked.linking_call([reference, *others])).decode()
-    return f'"{says}" is linked to {linked}. If {name} is meant: propose {call}'
+    return f'"{says}" is linked to no entity{linked}. If {name} is meant: propose {call}'
+
+
+def _hint_on_new(unlinked: Sequence[_UnlinkedClaim]) -> str:
+    """Return a hint on claims about nobody known, with a call that adds the first one's entity."""
+    says = join_parts([f'"{one.claim["says"].strip()}"' for one in unlinked])
+    says += f" {'is' if len(unlinked) == 1 else 'are'} linked to no entity."
+    name, call = unlinked[0].guessed_name, unlinked[0].linking_call([unlinked[0].guessed_name])
+    like = [one.linking_call([name])["claims"][0] for one in unlinked if one.guessed_name == name]
+    call["claims"] = [{"kind": "entity", "name": name, "type": "thing"}, *like]
+    return says + HINTS["new" if name else "nameless"].format(name, encode_json(call).decode())
 
 
 def _name_references(near: Sequence[Entity | str]) -> list[tuple[str, str]]:
@@ -229,21 +250,27 @@ async def _propose_claims(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 async def _describe_reply(context: CallContext, reply: Row, asked: int) -> Row:
     """Return the reply about the caller's own claims, with a sentence on what became of them."""
-    verdicts, added = reply["verdicts"][:asked], reply["verdicts"][asked:]
+    rows = reply.pop("verdicts")
+    verdicts, added = rows[:asked], rows[asked:]
     good = sum(row["verdict"] == "accepted" for row in verdicts)
-    done = "Would accept" if reply.get("written") is False else "Accepted"
     known: Sequence[str] = reply.pop("known", ())
     few = ", ".join(dict.fromkeys(reply.pop("kept_for", ()))) if good else ""
-    note, hidden = reply.get("note", ""), few and len(known) < asked
-    if hidden or not (note or len(known) == asked):
-        note = f"{done} {good} of {asked}{few and ', '}{few}. {note}".strip()
+    note, hidden = reply.pop("note", ""), few and len(known) < asked
+    if hidden or good < asked or not (note or len(known) == asked):
+        dry, found = reply.get("written") is False, Counter(row["verdict"] for row in verdicts)
+        parts = [f"{COUNTED[how][dry]} {n} of {asked}" for how, n in sorted(found.items())]
+        note = f"{'. '.join(reversed(parts))}{few and ', '}{few}. {note}".strip()
+    say_once(note, [*rows, *reply.get("judged_again", ())])
     reported = f"Known already: {await what_items_say(context, known)}." if known else ""
     note = " ".join(filter(None, (note, reported)))
     added_names = ", ".join(row["claim"] for row in added)
     note += f" Linked to documents recorded before: {added_names}." if added else ""
-    note += await _doubtful(context, [row["id"] for row in verdicts if "id" in row])
-    counts = {"accepted": good, "of": asked, "verdicts": verdicts}
-    return {"note": note} | reply | {"note": note} | counts
+    if doubtful := await doubtful_statements(context, verdicts):
+        note += f" May no longer hold: {'; '.join(doubtful.values())}."
+        advice = HINTS["doubtful"].format(*doubtful)
+        reply["hint"] = f"{reply.get('hint', '')} {advice}".strip()
+    first = {"note": note} if reply.get("written", True) else {"note": note, "written": False}
+    return {**first, "accepted": good, "of": asked, "verdicts": verdicts, **reply}
 
 
 async def _document_meant(
@@ -270,37 +297,10 @@ async def _name_documents(context: CallContext, claims: Sequence[dict[str, Any]]
     reporting = [verb[:-1] for verb, rules in verbs if any(rule[0] in SUPERSEDED for rule in rules)]
     for claim in (one for one in claims if one["kind"] == "fact" and "about" not in one):
         says = claim["says"].casefold()
-        documents = await _documents(context) if any(verb in says for verb in reporting) else ()
+        documents = await documents_of(context) if any(verb in says for verb in reporting) else ()
         titles = [one.title for one in documents if one.title]
         named = [each for each in titles if is_part_of(words_of_name(each), words_of_name(says))]
         claim.update({"about": named} if named else {})
-
-
-async def _doubtful(context: CallContext, made: Sequence[str]) -> str:
-    """Return which facts may no longer hold because new items supersede their documents."""
-    seen = context.canon.caller_scope(context.caller)
-    old = [
-        one.subject for e in (await seen.items_by_id(made)).values() for one in successions_in(e)
-    ]
-    if not old:
-        return ""
-    titles = {fold_text(one.name) for one in (await seen.root_entities(old)).values()}
-    gone = {one.id for one in await _documents(context) if fold_text(one.title) in titles}
-    if not gone:
-        return ""
-    asked = FactQuery(spaces=frozenset((context.space.id,)), level=CanonLevel.CANON)
-    facts = [one for one in await newest_match(context.canon.state.facts, asked) if is_current(one)]
-    cited = await seen.items_by_id({each.ref for one in facts for each in one.evidence})
-    of = {i: getattr(each, "source_id", i) for i, each in cited.items()}
-    resting = [
-        one for one in facts if one.evidence and {of.get(e.ref) for e in one.evidence} <= gone
-    ]
-    says = await what_items_say(context, [one.id for one in resting])
-    return f" May no longer hold: {says}." if says else ""
-
-
-async def _documents(context: CallContext) -> Sequence[Source]:
-    return (await context.canon.state.sources(context.space.id, limit=PAGE_MAX, offset=0)).items
 
 
 _CLAIM_PATH: Final = re.compile(r"/claims/(\d+)/(from|to|about|who)(?:/(\d+))?")
@@ -351,9 +351,7 @@ def _join_replies(recorded: Row, judged: Row, numbers: Sequence[int]) -> Row:
         name: " ".join(filter(None, (judged.get(name), recorded.get(name))))
         for name in ("note", "hint")
     }
-    good = sum(row["verdict"] == "accepted" for row in rows)
-    counts: Row = {"accepted": good, "of": len(rows), "verdicts": ordered}
-    return without_empty({"note": texts["note"]}) | {**judged, **counts} | without_empty(texts)
+    return {**judged, "verdicts": ordered, **without_empty(texts)}
 
 
 async def _propose_judged(
@@ -392,6 +390,8 @@ async def _propose_judged(
     )
     later = {i for i, each in ended.items() if context.canon.viewpoint.may_show(each)}
     reply = _verdict_reply(claims, verdicts, later, written=decides and not dry)
+    if await _may_change(context, verdicts):
+        reply["hint"] = f"{reply['hint']} {HINTS['changed']}"
     known = [e.canonical_id for e in verdicts if decides and not dry and KNOWN in e.rationale]
     reply |= without_empty({"known": known})
     reply |= without_empty({"kept_for": await _limited_readers(context, verdicts, readers)})
@@ -409,7 +409,8 @@ async def _propose_judged(
         reply["judged_again"] = more
     cited_by = [evidence if dry else one.evidence for one in proposals]
     if reading.mentions:
-        hints = [*await hints_on_links(reading, meant, cited_by, reply["verdicts"]), *hints]
+        new = [{} if row.get("id") in known else row for row in reply["verdicts"]]
+        hints = [*await hints_on_links(reading, meant, cited_by, new), *hints]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
 
@@ -495,44 +496,42 @@ def _verdict_reply(
     rows = [
         _verdict_row(claim, each, written) for claim, each in zip(claims, verdicts, strict=True)
     ]
-    good = sum(row["verdict"] == "accepted" for row in rows)
+    left = [row for row in rows if row["verdict"] != "accepted"]
     note = " ".join(outcomes_of(verdicts, later, written=written))
-    reply: Row = without_empty({"note": note}) | {
-        "accepted": good,
-        "of": len(rows),
-        "verdicts": rows,
-    }
-    if not written:
-        reply = {"written": False, **reply}
-    if good < len(rows):
-        reply["hint"] = f"To see the objections, call why. {_advice_for(rows)}"
-    return reply
+    reply: Row = {} if written else {"written": False}
+    reply |= without_empty({"note": note}) | {"verdicts": rows}
+    return reply | ({"hint": _advice_for(left, written)} if left else {})
 
 
-def _advice_for(rows: Sequence[Row]) -> str:
+def _advice_for(left: Sequence[Row], written: bool) -> str:  # noqa: FBT001
     """Return advice for claims that the rules did not accept."""
-    rules = {row.get("rule") for row in rows}
-    for asked in [each for each in rows if each.get("rule") == entity_known.id]:
+    for asked in [each for each in left if each.get("rule") == entity_known.id]:
         known, own = asked["against"][0]["id"], asked["proposal"]
-        return (
-            f'Is {asked["claim"]} the known one? Then decide merge, of=["{known}", "{own}"]. Else '
-            f'separate, of=["{own}"]; or propose it with same_as: a name or id, or nobody.'
-        )
-    if ACCEPTED_RULE in rules:
-        return "Propose the claim again with said or evidence, or decide accept."
-    dated = statement_negated.id in rules
-    later = " If the older fact was true until then, give `when`." if dated else ""
-    return f"Propose again with authority=gm, which overrules the canon, or decide accept.{later}"
+        return HINTS["known"].format(asked["claim"], known, own)
+    how = "light" if all(row.get("rule") == ACCEPTED_RULE for row in left) else "against"
+    return HINTS[how if written else f"{how}-dry"].format(left[0].get("proposal"))
+
+
+async def _may_change(context: CallContext, verdicts: Sequence[ProposalVerdict]) -> bool:
+    """Return whether refused claims contradict only values that can change, unlike a father."""
+    refused = [one for one in verdicts if one.status is ProposalStatus.REJECTED]
+    against = [i for one in refused if one.rule == statement_negated.id for i in one.conflicts]
+    items = (await context.canon.caller_scope(context.caller).items_by_id(against)).values()
+    said = [find_attribute(one.attribute) for e in items for one in getattr(e, "statements", ())]
+    said += [attribute_of_relation(e.rel_type)[0] for e in items if isinstance(e, Relation)]
+    return bool(against) and not any(one.fixed or one.always for one in said)
 
 
 def _verdict_row(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001
     text = brief_claim(claim)
-    status = "needs review" if verdict.needs_review else verdict.status.value
+    waits = verdict.needs_review
+    status = "needs review" if waits else verdict.status.value
     row: Row = {"claim": cut_text(text, full=False), "verdict": status}
     if verdict.status is ProposalStatus.ACCEPTED and written:
         row["id"] = verdict.canonical_id or verdict.proposal_id
     elif verdict.status is not ProposalStatus.ACCEPTED:
-        row |= {"rule": verdict.rule, "because": verdict.rationale}
+        how = "Contradicts: " if verdict.rule == statement_negated.id and not waits else ""
+        row |= {"rule": verdict.rule, "because": f"{how}{verdict.rationale}"}
         row |= {"proposal": verdict.proposal_id}
     if verdict.rule == dependency_accepted.id:  # the graded items are prerequisites, no objections
         return {**row, "builds_on": [one.id for one in verdict.graded]}
@@ -574,8 +573,8 @@ async def _change_by_keeper(
             rows[n]["id"] = await execute_change(context.canon, by, proposal_id, reason)
         else:
             rows[n]["proposal"] = proposal_id
-    reply: Row = without_empty({"note": in_short([*corrected.values()])})
-    reply |= {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
+    values = [*corrected.values()]
+    reply: Row = without_empty({"note": values and f"{join_first(values)}.", "verdicts": rows})
     if decides and not dry and (more := await judge_waiting(context, [row["id"] for row in rows])):
         reply["judged_again"] = more
     if dry or not decides:

@@ -1,9 +1,11 @@
 """The tool `tell`: record texts, turns, files and records."""
 
 from collections.abc import Mapping, Sequence
+from mimetypes import guess_type
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from canonry.assistant.aliases import BOOLEANS
 from canonry.assistant.call_context import (
     CONTRIBUTORS,
     PRIVATE,
@@ -13,9 +15,10 @@ from canonry.assistant.call_context import (
     context_of,
     is_owner,
 )
-from canonry.assistant.first_sentences import count_in_words
+from canonry.assistant.first_sentences import count_in_words, join_first
 from canonry.assistant.rows import Row, cut_text, fit_rows, party_of, without_empty
 from canonry.assistant.tools import canon_tool
+from canonry.assistant.wording import HINTS
 from canonry.canon.canonization.canonize_scene import finalize_scene, outcomes_among, proposals_of
 from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
 from canonry.canon.ports.files import FileHint
@@ -77,11 +80,15 @@ async def given_document(context: CallContext, arguments: Arguments, form: str) 
         hint = FileHint(mime_type=arguments.get("mime_type") or _PLAIN, name=title)
         return GivenFile(data=arguments["text"].encode(), hint=hint)
     if form == "file":
-        mime = arguments.get("mime_type")
-        if mime is None:
+        mime = arguments.get("mime_type") or guess_type(title)[0] or ""
+        given = given_file(arguments["file"], mime, title or None)
+        is_text = (
+            b"\0" not in given.data and given.data.decode(errors="ignore").encode() == given.data
+        )
+        if not (mime or is_text):
             message = "Name the media type of /file in /mime_type, such as application/pdf."
             raise InvalidInput("file.mime-type", message, path="/mime_type")
-        return given_file(arguments["file"], mime, title or None)
+        return given
     if context.caller.actor.agent_type != SOLO:
         message = f"Only the agent type {SOLO} may read files by path. Send the content in /file."
         raise NotAllowed("tell.path", message, path="/path", allowed_types=[SOLO])
@@ -119,25 +126,22 @@ SHOWN_MAX: Final = 20
 _ENTITY_PATH: Final = 2
 """The number of slashes in the path of an entity; the path of a field has one more."""
 
-_CITE: Final = "You can cite its {} as evidence in propose."
-
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 _OPEN_MAX: Final = 500  # titles are compared in memory
-_NAMED_MAX: Final = 3  # a note names examples, not all of them
 _NARRATORS: Final = ("gm", "narrator", "dm", "game master")
 _BY: Final = dict.fromkeys(("user", "me"), Speaker.USER) | dict.fromkeys(_NARRATORS, Speaker.GM)
 
 
 async def _record_given(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    closes = BOOLEANS.get(fold_text(arguments.get("end_scene") or ""))
+    if closes is not None:  # it says whether to close, and summarises nothing
+        arguments = {**arguments, "end_scene": "" if closes else None}
     forms = [form for form in _FORMS if arguments.get(form) is not None]
     closing = arguments.get("end_scene") is not None
     if len(forms) != 1 and not (closing and not forms):
         given_forms = ", ".join(forms) or "none of them"
-        message = (
-            f"Give exactly one of {', '.join(_FORMS)}, or end_scene and scene to close a scene. "
-            f"This call has {given_forms}."
-        )
+        message = f"Give one of {', '.join(_FORMS)}, or end_scene; this call has {given_forms}."
         raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
     context = await context_of(canon, caller, arguments, "scene", opens=True)
     context.require_writable()
@@ -149,10 +153,7 @@ async def _record_given(canon: Canon, caller: Caller, arguments: Arguments) -> R
     if forms == ["records"]:
         if not context.is_account:
             context.require_story_space("Records", "")  # refuses a catalog with its own message
-            message = (
-                "Records belong in your account: set /space to account. In this space, propose "
-                "an entity, a fact or a relation."
-            )
+            message = "Set /space to account for records; in this space, propose claims instead."
             raise InvalidInput("tell.records", message, path="/records")
         given = [_with_entity_type(each, n) for n, each in enumerate(arguments["records"])]
         few = PRIVATE if "for" in arguments else ""
@@ -177,7 +178,7 @@ async def _record_document(context: CallContext, arguments: Arguments, given: Gi
         if not found["entities"]:
             found |= {
                 "total": None,
-                "hint": _CITE.format("id or title" if done.source.title else "id"),
+                "hint": HINTS["cite"].format("id or title" if done.source.title else "id"),
             }
         return without_empty(
             {
@@ -217,9 +218,8 @@ async def _record_document(context: CallContext, arguments: Arguments, given: Gi
 
 def _note(names: Sequence[str], *, again: bool, few: str = "") -> Row:
     """Return the sentence that says what was recorded, and for which `few` readers."""
-    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
     known = "Nothing new was recorded; known before" if again else f"Recorded {few}".strip()
-    return {"note": f"{known}: {'; '.join(names[:_NAMED_MAX]).rstrip('.')}{more}."}
+    return {"note": f"{known}: {join_first(names).rstrip('.')}."}
 
 
 def _with_entity_type(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:
@@ -257,6 +257,7 @@ def _recorded_row(found: Sequence[Row], recorded: Any) -> Row:
     """Return the recorded entities, the warnings and the possible duplicates."""
     warnings = () if recorded is None else recorded.warnings
     duplicates = [] if recorded is None else recorded.duplicates[:SHOWN_MAX]
+    same = [i for one in duplicates[:1] for i in (one.entity_id, one.candidate_id)]
     return {
         "entities": found,
         "total": (recorded is not None and recorded.total) or None,
@@ -265,7 +266,7 @@ def _recorded_row(found: Sequence[Row], recorded: Any) -> Row:
             {"of": each.entity_id, "and": each.candidate_id, "because": each.reason}
             for each in duplicates
         ],
-        "hint": "Merge possible duplicates with decide. Propose a correction for a wrong field.",
+        "hint": HINTS["same" if same else "correct"].format(*same),
     }
 
 
@@ -296,10 +297,7 @@ async def _record_turns(context: CallContext, arguments: Arguments) -> Reply:
     scene, opened = await _require_scene(context, arguments, space, audience)
     has_more_readers = not audience_covers(audience, scene.audience)
     if has_more_readers and arguments.get("end_scene") is not None:
-        message = (
-            "All readers of a scene can read its summary, and this scene has more readers than "
-            "/for names. Omit /for, or tell the summary as a text."
-        )
+        message = "More readers than /for names can read the summary. Omit /for, or tell a text."
         raise InvalidInput("tell.summary-readers", message, path="/end_scene")
     turn_rows: list[Row] = []
     for n, (turn, (speaker, entity_id, text)) in enumerate(zip(turns, spoken, strict=True)):
@@ -321,7 +319,8 @@ async def _record_turns(context: CallContext, arguments: Arguments) -> Reply:
         "turns": turn_rows,
     }
     if (closing := arguments.get("end_scene")) is not None:
-        summary = checked_text(closing, context.canon.policy.limits.summary, path="/end_scene")
+        most = context.canon.policy.limits.summary
+        summary = closing and checked_text(closing, most, path="/end_scene")
         proposals = await proposals_of(context.canon, scene.space, scene.id)
         made = [one for each in proposals if each.decision for one in each.decision.made]
         outcomes = await outcomes_among(context.canon, scene.space, made)
@@ -438,10 +437,7 @@ def _is_more_precise(context: CallContext, scene: Scene, at: Instant, text: str 
 
 
 def _other_setting(scene: Scene, other: str) -> InvalidInput:
-    message = (
-        f"The scene {scene.title!r} exists and has another /{other}. Leave /{other} out, or "
-        "give a new title in /scene to open another scene."
-    )
+    message = f"Omit /{other}: {scene.title!r} has another one. Or give a new title in /scene."
     return InvalidInput("scene.other-setting", message, path=f"/{other}")
 
 

@@ -1,7 +1,9 @@
 """The tools `review` and `decide`: proposals, duplicates and unclear values."""
 
+import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, Final, get_args
 
 from canonry.assistant.call_context import (
@@ -14,11 +16,12 @@ from canonry.assistant.call_context import (
 )
 from canonry.assistant.corrections import execute_change
 from canonry.assistant.disputes import is_dispute, with_sayers
+from canonry.assistant.first_sentences import count_in_words, join_first
 from canonry.assistant.rows import Row, fit_rows, rows_of, without_empty
 from canonry.assistant.spaces import contexts_of, find_item_in, read_each_space
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.undoing import undo_last, what_items_say, withdrawal
-from canonry.assistant.wording import DONE
+from canonry.assistant.wording import DONE, HINTS, ID_LISTS, OUTCOMES
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import HasAudience, change_audience
 from canonry.canon.canonization.decide_proposals import (
@@ -47,7 +50,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade, Proposal, ProposalStatus, ProposalType, ReviewKind
 from canonry.log.items.scenes import Scene
-from canonry.log.items.sources import SnippetDraft, Source, holds_quotes
+from canonry.log.items.sources import Snippet, SnippetDraft, Source, holds_quotes
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.notation.numbers import NOTATIONS
@@ -65,8 +68,6 @@ from canonry.values.errors import Conflict, InvalidInput, NotSupported
 from canonry.values.json_values import encode_json
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
-
-_HINT: Final = "To settle one, decide read: of=[document], its field, other=one name in read_as."
 
 
 async def unclear_values(context: CallContext, page: RowPage) -> Row:
@@ -89,7 +90,7 @@ async def unclear_values(context: CallContext, page: RowPage) -> Row:
         }
         for each in found[page.offset : page.offset + page.limit]
     ]
-    return fit_rows(rows, page, len(found), "unclear") | {"hint": _HINT}
+    return fit_rows(rows, page, len(found), "unclear") | {"hint": HINTS["read"]}
 
 
 async def _read_values(context: CallContext, of: Sequence[str], arguments: Arguments) -> Row:
@@ -126,18 +127,10 @@ _ASKS: Final[Mapping[str, frozenset[ReviewKind]]] = {
 _WHAT: Final = (*_ASKS, "duplicates", "unclear")
 WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
 """Types of proposals that a keeper decides. Actions in a world have their own gates."""
-_REFUSED: Final = "A refused claim contradicts what stands: decide accept, or reject it for good."
-_WAITS: Final = "To settle a proposal that waits, decide accept, reject or judge."
-_SAME: Final = "If a proposed entity is the known one, decide merge, else separate."
-_ENDED: Final = "ended by decision"
 _FORGOTTEN: Final = "forgotten at the caller's wish"
-_BRING_BACK: Final = (
-    'To bring it back, decide undo, of=["{}"]. The operator\'s rule of retention erases it later.'
-)
 _REVIEWED: Final = "needs review"
 _FEW: Final = 3  # unclear values accompany each page of the review
 _LISTS: Final = ("waiting", "duplicates", "unclear")
-_BOTH: Final = "For complete lists, call review with what=pending, duplicates or unclear."
 
 
 async def _show_review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -167,7 +160,7 @@ async def _waiting_in(context: CallContext, arguments: Arguments) -> Row:
     if context.is_account and what is None:
         unclear = await unclear_values(context, replace(page, limit=_FEW, offset=0))
         if unclear["unclear"]:
-            reply |= {"unclear": unclear["unclear"], "hint": _BOTH}
+            reply |= {"unclear": unclear["unclear"], "hint": HINTS["both"]}
     return reply
 
 
@@ -186,8 +179,8 @@ async def _list_waiting(context: CallContext, page: RowPage, asks: frozenset[Rev
         reply["hint"] = "No proposal waits. For possible duplicates, review what=duplicates."
     waits = [each for each in shown if each.decision is None]
     new = any(each.type is ProposalType.ENTITY for each in waits)
-    hints = (_REFUSED if refused else "", _WAITS if waits else "", _SAME if new else "")
-    reply |= without_empty({"hint": " ".join(filter(None, hints))})
+    parts = {"refused": refused, "waits": waits, "new-entity": new}
+    reply |= without_empty({"hint": " ".join(HINTS[one] for one, given in parts.items() if given)})
     return await with_sayers(context, reply)
 
 
@@ -270,23 +263,27 @@ async def _decide_by_verdict(canon: Canon, caller: Caller, arguments: Arguments)
         _require_count(of, 1)
     row = await with_sayers(context, await _VERDICTS[verdict](context, of, arguments))
     note = row.get("note") or await _done(context, verdict, row)
-    return {"note": note, "verdict": verdict, **row, **await _items_of_ids(context, row)}
+    return {"note": note, "verdict": verdict, **await _with_items(context, row)}
 
 
-async def _items_of_ids(context: CallContext, row: Row) -> Row:
-    """Return what several ids in a decision's reply stand for, and the ids that have words."""
+async def _with_items(context: CallContext, row: Row) -> Row:
+    """Return a decision's reply with `items` in place of the ids of several items that have words.
+
+    The first sentence says what a single one is. Passages are listed if they are all or revealed.
+    """
     rows = (row, *row.get("verdicts", ()))
-    ids = [i for each in rows for name in _ID_LISTS for i in each.get(name, ())]
-    if len(ids) < 2:  # noqa: PLR2004 - the first sentence says what a single one is
-        return {}
-    found = await context.canon.caller_scope(context.caller).items_by_id(ids)
+    listed = {i: how for e in rows for name, how in ID_LISTS.items() for i in e.get(name, ())}
+    found = (await context.canon.caller_scope(context.caller).items_by_id(listed)).values()
     gone = Tombstone | Observation | Proposal
-    items = [e for e in found.values() if not (isinstance(e, gone) or holds_quotes(e))]
-    shown = {each["id"]: each for each in await rows_of(context, items)}
-    kept = ("id", "kind", "name", "says")
-    lists: Row = {name: [i for i in row[name] if i in shown] for name in _ID_LISTS if name in row}
-    brief = [{n: shown[i][n] for n in kept if n in shown[i]} for i in ids if i in shown]
-    return without_empty({**lists, "items": brief})
+    items = [one for one in found if not (isinstance(one, gone) or holds_quotes(one))]
+    apart = [one for one in items if not isinstance(one, Snippet) or "revealed" in row]
+    shown = await rows_of(context, apart or items)
+    kept, ids = ("id", "kind", "name", "says"), {one["id"] for one in shown if len(shown) == 1}
+    for each, name in product(rows, ID_LISTS):
+        each[name] = [one for one in each.get(name, ()) if one in ids]
+    brief = [{"how": listed[e["id"]], **{n: e[n] for n in kept if n in e}} for e in shown]
+    more = [without_empty(each) for each in row.get("verdicts", ())]
+    return without_empty({**row, "verdicts": more, "items": brief if len(brief) > 1 else ()})
 
 
 async def _done(context: CallContext, verdict: str, row: Row) -> str:
@@ -398,59 +395,43 @@ async def _settled(context: CallContext, accepted: Proposal, verdict: KeeperVerd
     return without_empty({**row, "id": own[0] if own and is_right else None})
 
 
-_REPORTED_MAX: Final = 3
-"""The most statements that a sentence of a reply names."""
-
-
-_UNREAD: Final = (
-    "{} recorded as said. Nothing is wrong with {}, but no other statement was compared with {}. "
-    "Dreams, beliefs, rumours and conditions never are; of anything else, name a subject, an "
-    "attribute and a value, such as: Ana's eyes are green."
-)
+_FOLLOWS: Final = ", because "  # in the reason of what ends by a death
+_STATE: Final = re.compile(r" was \w+$")
+"""The end of the reason of a state that ends with what it follows from."""
 
 
 def outcomes_of(
     verdicts: Sequence[ProposalVerdict], later: Collection[str], *, written: bool
 ) -> Iterator[str]:
-    """Yield what claims contradict, ended, retracted and may conflict with, a sentence each.
+    """Yield what claims ended, retracted and may conflict with, a sentence each.
 
     Items in `later` will end, at a planned time.
     """
     good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
     graded = [each for one in good if one.rule != dependency_accepted.id for each in one.graded]
     ends = [(each["because"], written and each["id"] in later) for one in good for each in one.ends]
-    ends.sort(key=lambda end: ", because " not in end[0])  # the cause before what follows
+    if any(_FOLLOWS in why for why, _ in ends):  # the marriage, and not that she was married
+        more = [why for why, _ in ends]
+        ends = [e for e in ends if not any(why.startswith(f"{e[0]};") for why in more)]
+        ends = [end for end in ends if not _STATE.search(end[0])]
+        ends.sort(key=lambda end: _FOLLOWS not in end[0])  # the cause before what follows
     sure = [each for each in graded if each.grade is Grade.CONTRADICTION]
     retracted = [each.id if each.id in each.reason else each.reason for each in sure]
     new = [one.canonical_id for one in good if written and one.canonical_id and one.conflicts]
-    against = [
-        each.reason
-        for one in verdicts
-        if one.status is ProposalStatus.REJECTED
-        for each in one.graded
-        if each.grade is Grade.CONTRADICTION
-    ]
     possible = [e.reason.removeprefix(POSSIBLE) for e in graded if e.grade is Grade.POSSIBLE]
-    reported = (
-        ("Contradicts", against),
-        ("This closes a circle", [e.removeprefix(CIRCLE) for e in possible if CIRCLE in e]),
-        (
-            "Ended" if written else "Would end",
-            [because for because, planned in ends if not planned],
-        ),
-        ("Ends then", [why for why, planned in ends if planned]),
-        ("Retracted" if written else "Would retract", retracted),
-        ("Accepted", new),
-        ("May stand against it", [each for each in possible if CIRCLE not in each]),
-    )
-    for what, reasons in reported:
-        named = list(dict.fromkeys(each.rstrip(".") for each in reasons))
-        if named:
-            more = f" and {len(named) - _REPORTED_MAX} more" if len(named) > _REPORTED_MAX else ""
-            yield f"{what}: {'; '.join(named[:_REPORTED_MAX])}{more}."
+    reported = {
+        "circle": [e.removeprefix(CIRCLE) for e in possible if CIRCLE in e],
+        "ended": [because for because, planned in ends if not planned],
+        "planned": [why for why, planned in ends if planned],
+        "retracted": retracted,
+        "new": new,
+        "possible": [each for each in possible if CIRCLE not in each],
+    }
+    for what, reasons in reported.items():
+        if named := dict.fromkeys(each.rstrip(".").replace(".)", ")") for each in reasons):
+            yield f"{OUTCOMES[what][not written]}: {join_first([*named])}."
     if unread := sum(not one.compared for one in good):
-        one = ("1 claim was", "it", "it")
-        yield _UNREAD.format(*(one if unread == 1 else (f"{unread} claims were", "them", "them")))
+        yield f"{count_in_words(unread, 'claim')} {OUTCOMES['unread'][unread > 1]}"
 
 
 async def judge_waiting(context: CallContext, retracted: Iterable[str] = ()) -> list[Row]:
@@ -605,7 +586,7 @@ async def _forget_items(context: CallContext, of: Sequence[str], arguments: Argu
         context.canon, derive_step(context.caller, "withdraw"), context.space.id
     )
     if done is not None:
-        return {"note": "Forgotten.", "id": done.id, "hint": _BRING_BACK.format(done.id)}
+        return {"note": "Forgotten.", "id": done.id, "hint": HINTS["back"].format(done.id)}
     kinds = (Fact, Event, Relation, Source)
     found = [await context.find_item(each, *kinds, path=f"/of/{n}") for n, each in enumerate(of)]
     items = list({one.id: one for one in found if isinstance(one, kinds)}.values())
@@ -622,7 +603,7 @@ async def _forget_items(context: CallContext, of: Sequence[str], arguments: Argu
         says = await what_items_say(context, resting)
         message = f"{named} is the only evidence of: {says}. To forget both, decide {{}}"
         raise Conflict(error.code, message.format(encode_json(call).decode())) from error
-    hint = _BRING_BACK.format(receipt.commit_id)
+    hint = HINTS["back"].format(receipt.commit_id)
     made = [each.thing for each in receipt.entries if isinstance(each, Made)]
     quoted = [each.source_id for each in made if isinstance(each, SnippetDraft)]
     others = [one for one in quoted if one not in {each.id for each in items}]
@@ -650,7 +631,10 @@ async def _end_item(context: CallContext, of: Sequence[str], arguments: Argument
     else:
         context.require_story_space("Ends of relations", "Propose a correction of the field.")
     until = await context.read_time(arguments, "when")
-    says, reason = await what_items_say(context, [relation.id]), arguments.get("reason") or _ENDED
+    says, reason = (
+        await what_items_say(context, [relation.id]),
+        arguments.get("reason") or "ended by decision",
+    )
     try:
         ended = await end_relation(context.canon, caller, relation.id, until=until, reason=reason)
     except Conflict as error:
@@ -663,8 +647,6 @@ async def _end_item(context: CallContext, of: Sequence[str], arguments: Argument
 
 
 _SHOWN: Final = 10  # a retcon may touch hundreds of items; a reply shows the first
-_ID_LISTS: Final = ("fallen", "revealed", "holds_again", "kept")
-"""Members of a reply that list ids."""
 _VERDICTS: Final[Mapping[str, Decide]] = {
     "judge": _judge_again,
     "accept": _evaluate_proposals,

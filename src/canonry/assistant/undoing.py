@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import Final
 
 from canonry.assistant.call_context import CallContext
-from canonry.assistant.first_sentences import count_in_words
+from canonry.assistant.first_sentences import count_in_words, join_first
 from canonry.assistant.rows import Row, rows_of, without_empty
+from canonry.assistant.wording import HINTS
 from canonry.canon.canonization.undo_call import undo_call
 from canonry.canon.session.commit_change import Withdraw
 from canonry.canon.session.lookup import account_of
@@ -28,8 +29,6 @@ _BACK: Final = (log.FactResumed, log.RelationResumed, log.Restored)
 _NOUNS: Final = {"turn": "turn", "snippet": "passage", "source": "document", "scene": "scene"}
 _TITLES: Final = ("title", "file_name")
 _NAMES: Final = ("properties.name", "properties.title")
-_NAMED: Final = 3
-"""The most items that a sentence names."""
 
 
 async def undo_last(context: CallContext, of: Sequence[str], arguments: Arguments) -> Row:
@@ -56,8 +55,7 @@ async def undo_last(context: CallContext, of: Sequence[str], arguments: Argument
         says = await what_items_say(context, error.details["conflicts"])
         if error.code == "undo.changed-nothing":
             last = await what_items_say(context, error.details["last"])
-            note = f"Nothing was undone, because your last call changed nothing: {last}."
-            call = f'decide undo, of=["{error.details["undo"]}"]'
+            note, call = HINTS["idle"].format(last), f'decide undo, of=["{error.details["undo"]}"]'
             return {"note": note, "hint": f"To take back the call before it ({says}), {call}."}
         message = f"Later items rest on what this call did: {says}. Retcon them first."
         raise Conflict(error.code, message, **error.details) from error
@@ -116,9 +114,7 @@ async def what_items_say(
     texts += titles.values()
     counts = Counter(one.was for one in gone if not titles[one.id])
     texts += [count_in_words(count, _NOUNS[was]) for was, count in counts.items() if was in _NOUNS]
-    texts = list(dict.fromkeys(filter(None, texts)))
-    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-    return "; ".join(texts[:_NAMED]) + more
+    return join_first(list(dict.fromkeys(filter(None, texts))))
 
 
 def _title(draft: log.ItemDraft | None) -> str:

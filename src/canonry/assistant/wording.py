@@ -18,12 +18,13 @@ NOTES, KINDS, HOLDS, SEARCHED = (_TABLE[e] for e in ("notes", "kinds", "holds", 
 """Sentences of replies; by kind, what spaces are and hold; and how searches without a part ran."""
 ASKING: Final = frozenset(_TABLE["asking"].split())
 """Words of a question that do not tell what it is about."""
-VALUES: Final[Mapping[str, str]] = _TABLE["values"]
-"""Values of members in games, with those of other spaces."""
+HINTS: Final[Mapping[str, str]] = _TABLE["hints"]
+COUNTED, OUTCOMES = (_TABLE[e] for e in ("counted", "outcomes"))
+"""Words for the outcome of rules and of claims, after a call and after a dry run."""
+VALUES, DONE, ID_LISTS = (_TABLE[e] for e in ("values", "done", "listed"))
+"""Values in games with those of other spaces; words for verdicts; what became of listed items."""
 _SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
 _OF_GAMES: Final = re.compile("|".join(map(re.escape, sorted(_SENTENCES, key=len, reverse=True))))
-DONE: Final[Mapping[str, str]] = _TABLE["done"]
-"""The word for each verdict in the first sentence of a reply."""
 _MEMBERS: Final = frozenset({"audience", "authority", "for", "more_known_to", "rule"})
 
 

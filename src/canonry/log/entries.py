@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 from typing_extensions import dataclass_transform
 
@@ -249,23 +249,9 @@ StoredItem: TypeAlias = Born | Tombstone
 """Everything that has an id in a view."""
 
 KIND_NAMES: Final[dict[type, str]] = {
-    Space: "space",
-    Entity: "entity",
-    Observation: "observation",
-    Relation: "relation",
-    Fact: "fact",
-    Event: "event",
-    Axiom: "axiom",
-    Source: "source",
-    Snippet: "snippet",
-    Story: "story",
-    Scene: "scene",
-    Turn: "turn",
-    Proposal: "proposal",
-    Memory: "memory",
+    **{kind: kind.__name__.lower() for kind in (*get_args(Born), Tombstone)},
     RegisteredSchema: "schema",
     InterpretationRun: "run",
-    Tombstone: "tombstone",
 }
 """The name of each kind of item, in id lookups and in stored payloads."""
 

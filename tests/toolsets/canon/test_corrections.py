@@ -347,7 +347,7 @@ async def test_a_corrected_field_names_the_value_before(space: str) -> None:
     assert await note(("shoe_size", "38")) == "Bea's shoe size: 38."
     assert await note(("pets", ["Rex"])) == 'Bea\'s pets: ["Rex"] instead of ["Rex","Tom"].'
     several = await note(*((f"f{n}", str(n)) for n in range(5)))
-    assert several == "Bea's f0: 0. Bea's f1: 1. Bea's f2: 2. And 2 more."
+    assert several == "Bea's f0: 0; Bea's f1: 1; Bea's f2: 2 and 2 more."
     assert await note(("name", "Beata")) == "Bea's name: Beata instead of Bea."
 
 
@@ -361,7 +361,7 @@ async def test_a_refused_correction_of_a_field_names_no_value() -> None:
     reply = await driver.call("propose", claims=[claim], space="account")
 
     assert reply["accepted"] == 0
-    assert reply["note"] == "Accepted 0 of 1."
+    assert reply["note"] == "Refused 1 of 1."
 
 
 @pytest.mark.parametrize("space", ["Saltmere", "account"])

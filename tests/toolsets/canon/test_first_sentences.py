@@ -34,7 +34,7 @@ async def test_missing_evidence_is_requested_and_a_contradiction_is_not() -> Non
     against = await driver.call("propose", said="Odo runs.", claims=acts)
 
     assert "said or evidence" in weak["hint"]
-    assert "overrules" in against["hint"]
+    assert "To overrule what stands, decide accept, of=" in against["hint"]
 
 
 async def test_an_ambiguous_value_waits_and_one_answer_settles_it() -> None:

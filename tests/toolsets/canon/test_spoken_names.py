@@ -128,13 +128,19 @@ async def test_statements_of_a_superseded_document_end_or_are_named(claim: dict[
         await driver.call("tell", title=title, text=f"{title}. The pipeline uses {used}.")
     said = ("The pipeline uses Redpanda.", "We decided against Kafka.")
     claims = [{"kind": "fact", "says": each} for each in said]
-    await driver.call("propose", claims=claims, evidence="ADR-3")
+    ids = [
+        e["id"] for e in (await driver.call("propose", claims=claims, evidence="ADR-3"))["verdicts"]
+    ]
+    other = [{"kind": "fact", "says": "We use Kafka for the pipeline."}]
+    (used,) = (await driver.call("propose", claims=other, said="We do."))["verdicts"]
     new = {"kind": "fact", "says": "The pipeline uses Pulsar.", "when": "2024-11-30"}
 
     reply = await driver.call("propose", claims=[claim, new], evidence="ADR-9")
 
     assert reply["note"].startswith("Ended: ADR-3 says: The pipeline uses Redpanda. Linked")
-    assert reply["note"].endswith("May no longer hold: We decided against Kafka.")
+    doubted = f'"We decided against Kafka." ({ids[1]}); "{other[0]["says"]}" ({used["id"]}).'
+    assert reply["note"].endswith(f"May no longer hold: {doubted}")
+    assert f'decide retcon, of=["{ids[1]}"], reason=' in reply["hint"]
     assert "ADR-9 supersedes it" in (await driver.call("get", of="ADR-3"))["note"]
     assert "superseded_by" not in await driver.call("get", of="ADR-9")
     back = await driver.call("decide", verdict="undo")

@@ -124,14 +124,15 @@ CONTRADICT = [
 
 
 @pytest.mark.parametrize(("first", "second"), CONTRADICT)
-async def test_a_contradiction_is_reported_in_the_first_sentence(first: str, second: str) -> None:
+async def test_the_verdict_reports_a_contradiction_once(first: str, second: str) -> None:
     home = await start_talk(**KNOWN, **FAMILY, Tom="character")
     await home.propose_text(first)
     reply = await home.propose_text(second)
 
     assert (last_verdict(reply), grades_in(reply)) == ("rejected", ["contradiction"])
-    assert reply["note"].startswith("Contradicts: ")
-    assert first in reply["note"]
+    assert reply["note"] == "Refused 1 of 1."
+    assert reply["verdicts"][0]["because"].startswith("Contradicts: ")
+    assert str(reply["verdicts"]).count(first) == 1
 
 
 @pytest.mark.parametrize("kind", ["SIBLING_OF", "CHILD_OF"])

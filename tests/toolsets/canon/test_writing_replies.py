@@ -37,7 +37,7 @@ async def test_each_reply_about_a_dispute_names_both_sides() -> None:
 
     assert reply["note"].startswith(f"May stand against it: Wiki says: {API.format(100)}")
     (row,) = reply["verdicts"]
-    assert (row["said_by"], row["against"][0]["said_by"]) == ("Runbook", "Wiki")
+    assert row["against"] == [{"id": other["id"], "grade": "possible"}]
     (row,) = review["waiting"]
     assert (row["said_by"], row["perhaps_against"][0]["said_by"]) == ("Runbook", "Wiki")
     assert [each["said_by"] for each in item["disputed"]] == ["Wiki"]
@@ -99,8 +99,8 @@ async def test_two_speakers_are_named_and_quotes_are_shown() -> None:
     reply = await driver.call("propose", said="Dad says nine.", claims=["Max's bedtime is 9 pm."])
 
     (row,) = reply["verdicts"]
-    assert row["said_by"] == '"Dad says nine."'
-    assert row["against"][0]["said_by"] == '"At eight."'
+    assert row["because"] == 'Contradicts: "At eight." says: Max\'s bedtime is 8 pm.'
+    assert [{*each} for each in row["against"]] == [{"id", "grade"}]
 
 
 def _calls_in(reply: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -132,6 +132,17 @@ HINTED: list[list[tuple[str, dict[str, Any]]]] = [
     [claim_call(kind="fact", says="Berg sleeps.", about="Ana")],
     [claim_call(kind="relation", type="KNOWS", to="Ana Berg", **{"from": "Bo"})],
     [claim_call(**{**ANA, "type": "village"})],
+    [claim_call(kind="fact", says="Cy's bedtime is 8 pm.")],
+    [
+        (
+            "propose",
+            {"said": "So.", "claims": [f"The blue room {e}." for e in ("seats 8", "is warm")]},
+        )
+    ],
+    [
+        claim_call(kind="fact", says="Ana Berg weighs 60 kg."),
+        claim_call(kind="fact", says="Ana Berg weighs 70 kg."),
+    ],
     [LETTER, ("propose", {"claims": [ILL]}), FORGET],
     [LETTER, FORGET],
     [
@@ -158,6 +169,65 @@ async def test_each_call_in_a_hint_or_error_works(
     assert calls, body
     for tool, arguments in calls:
         await driver.call(tool, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("stands", "claim", "can_change"),
+    [
+        ("Ana Berg weighs 60 kg.", "Ana Berg weighs 70 kg.", True),
+        ("Ana Berg has two dogs.", "Ana Berg has three dogs.", True),
+        ("Ana Lund is the mother of Ana Berg.", "Mia is the mother of Ana Berg.", False),
+        ("Ana Berg has green eyes.", "Ana Berg has blue eyes.", False),
+        ("Ana Berg was born in 1990.", "Ana Berg was born in 1991.", False),
+    ],
+)
+async def test_another_time_is_advised_only_for_values_that_change(
+    stands: str, claim: str, can_change: bool
+) -> None:
+    driver = make_driver(last_used=LastUsed())
+    await driver.call("open", name="Home")
+    await driver.call("propose", said="Two.", claims=[ANA, TWIN, stands])
+
+    reply = await driver.call("propose", said="No.", claims=[claim])
+
+    assert reply["note"] == "Refused 1 of 1."
+    assert ("`when`" in reply["hint"]) is can_change
+    assert "linked to no entity" not in reply["hint"]
+
+
+async def test_an_undo_says_what_a_call_without_effect_left() -> None:
+    driver = make_driver(last_used=LastUsed())
+    await driver.call("open", name="Home")
+    await driver.call("propose", said="Two.", claims=[ANA, "Ana Berg has green eyes."])
+    await driver.call("propose", said="They are blue.", claims=["Ana Berg has blue eyes."])
+
+    note = (await driver.call("decide", verdict="undo"))["note"]
+
+    assert "changed no canon. Its refused claim and words stay: " in note
+    assert "Ana Berg has blue eyes" in note
+    assert "They are blue" in note
+
+
+async def test_words_for_arguments_are_read_as_their_values() -> None:
+    driver = make_driver(last_used=LastUsed())
+    await driver.call("open", name="Home", about="A fantasy game.")
+    turns = [{"by": "gm", "text": "Rain."}]
+    claim = {"kind": "fact", "says": "Ana Berg is tall.", "confidence": "high"}
+
+    await driver.call("tell", scene="Tea", turns=turns)
+    sure = await driver.call("propose", said="So.", claims=[ANA, claim], dry_run=True)
+    kept = await driver.call("tell", scene="Tea", turns=turns, end_scene=False)
+    dated = {"kind": "fact", "says": "Ana Lund is tall.", "when": "today"}
+    error = await driver.refused("propose", said="So.", claims=[TWIN, dated])
+    closed = await driver.call("tell", scene="Tea", end_scene=True)
+
+    assert sure["accepted"] == 2
+    assert "closed" not in kept
+    assert (closed["note"], closed["closed"]) == ("Closed: Tea.", True)
+    assert "says" not in await driver.call("get", of="Tea")
+    assert "Omit it for now, write a date, like" in error["message"]
+    _, _, call = error["message"].partition("For example: tell ")
+    assert json.loads(call)["scene"] == "Tea"
 
 
 async def test_the_first_sentence_states_the_outcome() -> None:

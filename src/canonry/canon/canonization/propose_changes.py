@@ -46,6 +46,8 @@ from canonry.log.commits import ORIGIN, Position, stamp_draft
 from canonry.log.entries import Entry, Made, StoredItem
 from canonry.log.items.proposals import Proposal, ProposalDraft
 from canonry.log.items.scenes import Scene, Turn
+from canonry.readmodels.ports.documents import SceneQuery
+from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.audience import audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import ReadTime, Reference
@@ -185,7 +187,9 @@ class _Proposing:
             try:
                 content = await self._read_claim(one, scene, declared)
             except InvalidInput as error:
-                raise _error_of_claim(error, n, scene) from error
+                known = SceneQuery(spaces=frozenset((space,)), limit=PAGE_MAX)
+                last = (await canon.documents.scenes(known)).items[-1:]
+                raise _error_of_claim(error, n, scene or next(iter(last), None)) from error
             path = f"/claims/{n}/evidence"
             reads |= keys_of_evidence(found, one.evidence, space, path=path)
             audience = audience_in(one.content.get("audience", "everyone"), path=f"/claims/{n}/for")

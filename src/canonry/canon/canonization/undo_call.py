@@ -74,8 +74,9 @@ async def undo_call(
             if entries:
                 reads = frozenset((ANY,))
                 return Change(entries=entries, reads=reads, settles=True, found=undoing.made)
-            proposed = [i for i, e in undoing.made.items() if isinstance(e, ProposalDraft)]
-            idle = proposed if idle is None else idle
+            kept = ProposalDraft | SnippetDraft
+            left = [i for i, each in undoing.made.items() if isinstance(each, kept)]
+            idle = left if idle is None else idle
         message = "You have no call here that can be undone. Retcon the wrong item instead."
         raise NotFound("undo.nothing", message, kind="call")
 

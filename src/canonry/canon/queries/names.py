@@ -224,9 +224,7 @@ def unknown_name_error(text: str, where: str, near: Sequence[str], path: str) ->
 
 def ambiguous_name_error(candidates: Sequence[str], path: str) -> InvalidInput:
     """Return the error for a name that matches several items."""
-    named = ", ".join(candidates[:_NEAR_MAX])
-    more = f" and {len(candidates) - _NEAR_MAX} more" if len(candidates) > _NEAR_MAX else ""
-    message = f"{path} matches {len(candidates)} items: {named}{more}. Ask which one; give its id."
+    message = f"{path} matches {len(candidates)} items. Ask which one; give its id."
     shown = list(candidates[:CANDIDATES_MAX])
     return InvalidInput("name.ambiguous", message, path=path, candidates=shown)
 

@@ -241,7 +241,7 @@ def read_rough_time(
         example = time_in_words(_EXAMPLE if calendar.months else calendar.begins, calendar)
         message = (
             f"{path or 'The text'} {text.strip()!r} counts from another time, and no scene here has"
-            f" one. Write the date instead, like {example}. Or give the scene a time first."
+            f" one. Omit it for now, write a date, like {example}, or give the scene a time first."
         )
         raise InvalidInput("time.relative-to-nothing", message, path=path, example=example)
     if not _FIRST <= found.start <= _LAST:

@@ -164,7 +164,9 @@ def _ended_by_death(
     bond = {"spouse": "marriage", "betrothed": "engagement"}.get(held.attribute, "")
     bond = bond if held.value is not None else ""
     what = f"the {bond} of {' and '.join(names)}" if bond else standing.text.rstrip(".")
-    return f"{what}, because {gone.name} died"
+    _, _, state = find_attribute(held.attribute).implies.get("-", "").partition(":")
+    left = [e.name for e, _ in pair if e is not None and e.id != gone.id] if bond and state else []
+    return f"{what}, because {gone.name} died" + "".join(f"; {e} is {state} now" for e in left)
 
 
 def _is_order_unknown(
