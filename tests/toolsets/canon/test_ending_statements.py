@@ -115,6 +115,21 @@ async def test_an_earlier_secret_successor_counts_for_readers_of_both() -> None:
     assert await describe_entity(driver, "Gull", "1402") == {says("Di")}
 
 
+@pytest.mark.parametrize("end", ["Ana divorced Di", "Di is no longer married to Ana"])
+async def test_a_secret_end_of_one_marriage_leaves_a_later_one(end: str) -> None:
+    driver = await a_table()
+    turns = [{"by": "player", "text": "On."}]
+    opened = await driver.call("tell", scene="North", turns=turns, when="1401-07-01")
+    secret = {"kind": "fact", "says": end, "about": ["Ana", "Di"], "for": ["Cy"]}
+    await driver.call("propose", claims=[secret], evidence=[opened["turns"][0]["id"]])
+    second = "Bo is married to Di"
+    await state_fact(driver, second, "Bo", "Di", when="1399-04-01")
+
+    for one in (driver, await player_driver(driver, "Ana"), await player_driver(driver, "Cy")):
+        assert second in await describe_entity(one, "Bo", "1400")
+        assert second in await describe_entity(one, "Bo", "1403")
+
+
 @pytest.mark.parametrize("replaces", [True, False])
 async def test_an_item_retracted_by_a_retracted_claim_holds_again(replaces: bool) -> None:
     driver = await a_table()

@@ -269,7 +269,7 @@ def items_ended_by(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Re
         ):
             continue
         found_each = (
-            _object_to(old, one.statement, item.moment, view, about=one.about, by=item, until=until)
+            _object_to(old, one.statement, item.moment, view, about=one.about, by=item)
             for one in own
         )
         if any(found is not None and found.weight is Weight.SUPERSEDES for found in found_each):
@@ -286,8 +286,7 @@ def _is_same_statement(one: Fact | Relation, other: Fact | Relation) -> bool:
 def _ends_standing(standing: StandingStatement, later: StandingStatement, view: SliceView) -> bool:
     """Return whether a later statement ends the one that stands, or cannot hold beside it."""
     met = later.statement, later.moment, view
-    until = later.item.ends_at if isinstance(later.item, Fact) else None
-    found = _object_to(standing, *met, about=later.about, by=later.item, until=until)
+    found = _object_to(standing, *met, about=later.about, by=later.item)
     return found is not None and found.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
 
 
@@ -353,6 +352,7 @@ def _object_to(
     if unnamed and about and standing.about and not about & standing.about:
         return None
     then = standing.moment
+    until = end_of(by.time_ref, by.duration) if isinstance(by, Fact) else until  # as it was told
     limited = getattr(standing.item, "duration", None) is not None
     held = without_given_time(held, then, limited=limited)
     claim = without_given_time(claim, now, limited=until is not None)
