@@ -190,12 +190,12 @@ def foreign_objects(folder: Path) -> Iterator[tuple[Path, str]]:
         yield from ((path, what) for what in check_file(path, SCHEMA))
 
 
-DISK_WRONG: Final = 200 * 1024 * 1024
+DISK_WRONG: Final = 200 * 1024 * 1024  # some bursts of the log fit, 64 MB each
 DISK_HINT: Final = 2 * 1024 * 1024 * 1024
-STUCK_AFTER: Final = 60 * SECOND
-SCENES_SHOWN: Final = 100
+STUCK_AFTER: Final = 60 * SECOND  # canonizing a scene takes less
+SCENES_SHOWN: Final = 100  # one screen
 PROCESSES_SHOWN: Final = 10
-CLOCK_HINT: Final = 60 * SECOND
+CLOCK_HINT: Final = 60 * SECOND  # clocks of machines that ask a time server differ by less
 WAL_HINT: Final = 256 * 1024 * 1024
 
 

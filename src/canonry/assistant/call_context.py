@@ -40,7 +40,7 @@ from canonry.values.moments import DAY, Instant, render_instant
 from canonry.values.provenance import CanonLevel
 
 T = TypeVar("T", bound=StoredItem)
-PAGE_DEFAULT: Final = 10
+PAGE_DEFAULT: Final = 10  # fits a reply that a model reads
 PAGE_MAX: Final = 50  # bounds a reply, which fills the context of a model
 
 NAME_MAX: Final = 500  # longer names are pasted texts

@@ -367,7 +367,7 @@ async def _search_advice(context: CallContext) -> str:
 
 
 _PROPERTIES: Final = 12
-_EACH: Final = 500
+_EACH: Final = 500  # bounds the work of a call about an entity with many statements
 _AROUND: Final = 20
 """The least number of facts and relations each that `get` shows in `full` with an entity."""
 _LATER: Final = 5

@@ -54,7 +54,7 @@ CELL_MAX: Final = 1_000_000  # the csv module stops at 131,072, less than a long
 ZIPPED: Final = ".gz"
 TOO_MANY: Final = "(more cells than the header)"
 TOO_FEW: Final = "(fewer cells than the header)"
-_NAMED: Final = 60
+_NAMED: Final = 60  # an error does not repeat a pasted text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

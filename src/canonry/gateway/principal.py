@@ -28,8 +28,8 @@ _CLAIMS: Final = {
     ),
 }
 """The claims that every token needs, with advice for the operator."""
-_NAME_LENGTH: Final = 128
-_KEY_LENGTH: Final = 200
+_NAME_LENGTH: Final = 128  # names stand in every line of the audit log
+_KEY_LENGTH: Final = 200  # keys are stored with each commit
 
 Meta = Mapping[str, Any]
 

@@ -38,7 +38,7 @@ from canonry.inspector.views.spaces import (
     space_overview,
 )
 
-ROWS: Final = 50
+ROWS: Final = 50  # bounds the time of a page: bench inspector
 GRAPH_DRAWER: Final = "vendor/cytoscape.min.js"
 """The library that draws graphs; `make scripts` compares it with the package that npm locks."""
 

@@ -54,7 +54,7 @@ class LogEnd:
 # append that relies on them, in the same round trip.
 
 _COMMITS: Final = 64  # older ends are rarely asked for: bench writers
-_SPACES: Final = 100
+_SPACES: Final = 100  # bounds the memory of a store with many spaces
 _KEYS_MAX: Final = 1000  # bounds the memory of a space that imports: bench writers
 
 

@@ -15,7 +15,7 @@ from canonry.values.ids import SpaceId
 from canonry.values.json_values import decode_json, encode_json
 from canonry.values.observations import ObservationDraft
 
-_SPACES: Final = 500
+_SPACES: Final = 500  # bounds the memory of a step through all spaces
 _COMMITS: Final = 100  # bounds the memory of a step through the log
 
 

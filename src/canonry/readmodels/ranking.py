@@ -63,7 +63,7 @@ WIDER: Final = 4
 """The factor on the number of ranked passages for a query with a time, which finds none itself."""
 _NAME_LENGTH: Final = 3
 """The shortest word that identifies a name; shorter ones ("of", "de") do not."""
-_KNOWN_NAMES: Final = 4_096
+_KNOWN_NAMES: Final = 4_096  # the names of one large space: bench compare, find
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -177,7 +177,7 @@ def _loop_time() -> float:
 
 _KEPT: Final = 1024  # bounds the memory of verified tokens
 _KEPT_SECONDS: Final = 60.0  # a signature is not verified again for each call
-_LONGEST_TOKEN: Final = 16_384
+_LONGEST_TOKEN: Final = 16_384  # refused before it is decoded
 
 
 class BearerVerifier:

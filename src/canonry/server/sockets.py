@@ -30,8 +30,8 @@ _HEAD: Final = 1
 _BODY: Final = 2
 _LISTENING: Final = 3
 _RANKS: Final = 4
-_FIELDS: Final = 128
-_AHEAD: Final = 16
+_FIELDS: Final = 128  # against requests of many header fields
+_AHEAD: Final = 16  # against a client that sends requests without reading answers
 _SWEEP_SECONDS: Final = 1.0  # one timer for all connections, instead of one each
 
 
@@ -262,8 +262,8 @@ class BoundedProtocol(HttpToolsProtocol):
         return self._asked and not self.cycle.response_complete
 
 
-_BACKLOG: Final = 2_048
-_SPARE_FILES: Final = 1_024
+_BACKLOG: Final = 2_048  # a burst of clients waits instead of being refused
+_SPARE_FILES: Final = 1_024  # files for the store while clients fill the others
 _SILENT_SECONDS: Final = 60  # a peer that vanished frees its seat after two minutes
 
 

@@ -176,7 +176,7 @@ _POLLS: Final = sys.platform != "win32"
 _CHUNK: Final = 1 << 18  # four times the capacity of a pipe on Linux
 _CHUNKS_AFTER_END: Final = 4
 """Chunks that are still read after the end: a client that keeps sending does not hold a server."""
-_LINES_AHEAD: Final = 256
+_LINES_AHEAD: Final = 256  # a client that sends without end does not fill the memory
 _LINE_BYTES: Final = 128 * 1024 * 1024  # more than the largest file in base64
 _OUTPUT_BYTES: Final = 32 * 1024 * 1024  # a client that stops reading does not fill the memory
 

@@ -21,8 +21,8 @@ Audience: TypeAlias = tuple[Reader, ...]
 
 EVERYBODY: Final[Audience] = ()
 GAME_MASTERS: Final[Audience] = ("gm",)
-READERS_MAX: Final = 20
-_READER_LENGTH: Final = 200
+READERS_MAX: Final = 20  # each item and each list names all of them
+_READER_LENGTH: Final = 200  # longer than any id
 _CHARACTER: Final = "character:"
 _PLAYER: Final = "player:"
 _APART: Final = "\n"

@@ -33,7 +33,7 @@ from canonry.values.state_tags import normal_tag, normal_tags
 
 DURATION_MAX: Final = 10**12  # keeps sums of times within 64 bits
 SEVERITY_MAX: Final = 10
-_NEAR: Final = 0.6
+_NEAR: Final = 0.6  # letters in common from which a name is suggested
 
 
 class Holding(Enum):

@@ -426,7 +426,7 @@ CANDIDATES: Final = 10  # a caller chooses among a few
 _BEGINNING: Final = 3
 """The number of leading confusable characters, with marks, that similar names share."""
 
-_WORDS_NEAR: Final = 60
+_WORDS_NEAR: Final = 60  # each word is looked up: bounds the time of a call
 _NONE: Final[Page[Entity]] = Page(items=[], total=0)
 
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 CALENDAR: Final = "calendar"
 """The property of a universe that holds its calendar, as declared."""
 
-_OWN_TIME: Final = 366 * DAY
+_OWN_TIME: Final = 366 * DAY  # longer ago, a time is no slip of the same year
 _SCENES_COMPARED: Final = 5
 """The number of scenes, the last ones, whose speakers show whether a space is a game."""
 _PAGES_MAX: Final = 20  # the most pages of a story's scenes that are read to find its present

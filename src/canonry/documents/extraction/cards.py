@@ -176,7 +176,7 @@ def _format_addresses(people: Sequence[Mapping[str, str]]) -> str:
 # Columns are recognized by their titles in any known language. If several columns hold one field,
 # such as e-mail, the first value is the main one and the others are kept in a list.
 
-_HEADER_WITHIN: Final = 8
+_HEADER_WITHIN: Final = 8  # exports begin with a few lines of titles
 _COLUMNS_MIN: Final = 6
 """The fewest columns of an export. Smaller tables are made by hand."""
 

@@ -149,7 +149,7 @@ def _file_noun(file_name: str) -> str:
     return stem[:-1] if stem.endswith("s") and not stem.endswith(("ss", "us")) else stem
 
 
-_HEADER_WITHIN: Final = 12
+_HEADER_WITHIN: Final = 12  # exports begin with a few lines of titles
 _TYPE_KEY: Final = "entity_type"
 _DISTINGUISHING: Final = {kind: words.split() for kind, words in TABLES["telling"].items()}
 """The fields that distinguish payments, by type."""

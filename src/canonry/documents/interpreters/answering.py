@@ -423,7 +423,7 @@ OPENAI: Final = ModelProtocol(
 #
 # The protocol cannot constrain the answer by a schema. Therefore the prompt contains the schema.
 
-_TOKENS: Final = 8_192
+_TOKENS: Final = 8_192  # an answer with all values of a long document
 _FENCE: Final = "```"
 _SYSTEM: Final = (
     f"{INSTRUCTIONS}\nAnswer with JSON alone that satisfies this schema:\n"

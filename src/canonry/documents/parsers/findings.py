@@ -192,7 +192,7 @@ def clean_text(text: str) -> str:
     return whole.replace("\r\n", "\n").translate(_NUL)
 
 
-_MEMORY: Final = 1 << 30
+_MEMORY: Final = 1 << 30  # a hostile file ends its own process and not the server
 
 
 def run_parser(

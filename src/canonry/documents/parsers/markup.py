@@ -22,7 +22,7 @@ _GAPS: Final = re.compile(r"\s+")
 _CHARSET: Final = re.compile(
     rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{2,40})""", re.IGNORECASE
 )
-_TABLES_WITHIN: Final = 32
+_TABLES_WITHIN: Final = 32  # deeper nesting is layout; bounds recursion
 
 
 def read_html(data: bytes, found: Findings) -> None:

@@ -12,7 +12,7 @@ from canonry.values.charsets import MARKS, check_charset
 from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 
-_HEAD: Final = 4_000
+_HEAD: Final = 4_000  # formats show at the beginning
 _ROOTS: Final = ("Document", "Invoice", "CreditNote", "CrossIndustry")
 _SPACES: Final = (
     *("camt.052", "camt.053", "camt.054"),
@@ -89,7 +89,7 @@ _DETECTORS: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
 )
 _PDF_WITHIN: Final = 1024  # the bytes in which the signature of a PDF may begin
 
-_KINDS_HEAD: Final = 64 * 1024
+_KINDS_HEAD: Final = 64 * 1024  # formats show at the beginning
 _ENTRIES_MAX: Final = 10_000  # against archives whose directory alone fills the memory
 _CONTROL: Final = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HTML: Final = re.compile(

@@ -436,7 +436,7 @@ _PARSER_OF: Final = {
 _TEXTS: Final = frozenset({FileType.VCF, FileType.ICS, FileType.HTML})
 """Kinds that parsers read as UTF-8, unless the file names a charset."""
 
-_HEAD_OF_PAGE: Final = 4_096
+_HEAD_OF_PAGE: Final = 4_096  # a web page names its charset at the beginning
 _FILE_FAULTS: Final = {
     "damaged": "The file is damaged. Save it again with its program and send it.",
     "encrypted": "The file is encrypted. Remove the password and send it again.",

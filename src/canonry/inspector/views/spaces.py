@@ -175,7 +175,7 @@ PAGE: Final = 50  # bounds the time of a page: bench inspector
 _STEP: Final = 2
 _ENTRIES: Final = 500  # the most entries of commits on one page
 _ABOUT: Final = 6
-_SPACES: Final = 100
+_SPACES: Final = 100  # bounds the time of a page: bench inspector
 
 
 async def seen_log(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
@@ -274,7 +274,7 @@ async def seen_differences(
     return list(reported), more
 
 
-NODES: Final = 200
+NODES: Final = 200  # more nodes are hard to read
 NODES_MAX: Final = 2_000  # browsers draw larger graphs too slowly
 _HOPS_MAX: Final = 4  # more steps reach nearly everything
 

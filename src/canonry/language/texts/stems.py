@@ -158,7 +158,7 @@ def _new_stemmer(language: str) -> Any:
 # words next to it: "Anna Huber" does not mention Anna Berg.
 
 _WORDS_MAX: Final = 60  # further words of a text are not read
-_NAME_WORDS: Final = 5
+_NAME_WORDS: Final = 5  # longer names are titles
 _UNSPACED_NAME: Final = 12  # the longest name in scripts without spaces, in characters
 _UNSPACED_MAX: Final = 120  # further characters of a text without spaces are not read
 _PART_MIN: Final = 2

@@ -202,9 +202,9 @@ async def _recall_memories(
     return _RECALLED(found, metadata=_METADATA(found, meaning=meaning))
 
 
-TURNS_SHOWN: Final = 500
-EVENTS_SHOWN: Final = 500
-SNIPPETS_SHOWN: Final = 500
+TURNS_SHOWN: Final = 500  # bounds a reply
+EVENTS_SHOWN: Final = 500  # bounds a reply
+SNIPPETS_SHOWN: Final = 500  # bounds a reply
 CHARACTERS_SHOWN: Final = 200_000
 
 

@@ -105,9 +105,9 @@ def _denial_positions(terms: Sequence[str], language: str) -> Iterator[int]:
 
 WORDS_MAX: Final = 16_384
 """The most different words of a text that are weighed, the most frequent ones."""
-_SLICE: Final = 4_000
+_SLICE: Final = 4_000  # characters after which another thread may run
 _KEPT: Final = 4 * WORDS_MAX  # a text of random words does not fill the memory
-_SENTENCES: Final = 1_024
+_SENTENCES: Final = 1_024  # bounds the time for a pasted text
 
 
 def significant_stems(text: str) -> Mapping[str, str]:

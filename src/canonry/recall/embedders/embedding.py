@@ -43,7 +43,7 @@ def unit_vector(numbers: Sequence[float]) -> Vector:
 DIMENSIONS: Final = 384
 _GRAM: Final = 3
 _GRAM_WEIGHT: Final = 0.4
-_KNOWN_FEATURES: Final = 65_536
+_KNOWN_FEATURES: Final = 65_536  # a text repeats its words: bench indexing
 
 
 class HashingEmbedder(Embedder):

@@ -36,7 +36,7 @@ with suppress(ImportError):  # without the extra `meaning`, loading the model sa
 
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Co", "Cs"})
 _WORD_MAX: Final = 100  # the tokenizer of the model marks longer words as unknown
-_KNOWN_WORDS: Final = 65_536
+_KNOWN_WORDS: Final = 65_536  # a text repeats its words: bench indexing
 _KNOWN_CHARACTERS: Final = 8_192
 _IDEOGRAPHS: Final = (
     range(0x4E00, 0xA000),

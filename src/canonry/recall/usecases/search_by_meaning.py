@@ -210,7 +210,7 @@ _REST: Final = 1.5  # the pause after a model failed, in multiples of the patien
 
 _STATUS_SECONDS: Final = 5.0  # searches share one check of the index: bench search
 _PARTS: Final = 32
-_QUESTIONS: Final = 32
+_QUESTIONS: Final = 32  # bounds the memory of embedded questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

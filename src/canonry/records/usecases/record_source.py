@@ -82,7 +82,7 @@ from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
 #
 # An optional quota limits the runs of a user in thirty days.
 
-_WINDOW: Final = 30 * DAY
+_WINDOW: Final = 30 * DAY  # the quota counts the interpretations of this time
 _CUT: Final = Cut(tokens=200, overlap=20, characters=4_000)
 """Short excerpts give the right page for a hit."""
 EXCERPTS_MAX: Final = 2_000

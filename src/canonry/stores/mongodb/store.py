@@ -210,7 +210,7 @@ async def open_store(
 
 
 _PAGE: Final = 200  # bounds the memory of a walk through all items
-_ERASING: Final = 3600.0
+_ERASING: Final = 3600.0  # an erasure of a large log may take long
 
 
 class MongoMaintenance:

@@ -45,7 +45,7 @@ _MIGRATIONS: Final = tuple(
     )
 )
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
-_OLDEST: Final = 150_000
+_OLDEST: Final = 150_000  # PostgreSQL 15
 _ALONE: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 _STATE: Final = (
     "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"

@@ -36,7 +36,7 @@ from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import SpaceId
 
 MANIFEST: Final = "manifest.json"
-_PAGES_A_STEP: Final = 500
+_PAGES_A_STEP: Final = 500  # writers go on between two steps
 _HEADS_A_PAGE: Final = 500
 
 

@@ -288,7 +288,7 @@ def _find_nodes(db: apsw.Connection, ids: Collection[Packed]) -> Mapping[Packed,
 # A table lists the neighbours of each entity in that order. A step reads little more than it keeps,
 # however many neighbours there are. Edges are read only between the kept nodes.
 
-_NEIGHBOURS_PAGE: Final = 64
+_NEIGHBOURS_PAGE: Final = 64  # bounds the rows that a lookup reads: bench catalog
 _FIND_NODE: Final = "SELECT place, id FROM catalog_nodes WHERE thing = ?"
 _FIRST: Final = (
     "SELECT place, id, other, outward FROM catalog_neighbours WHERE thing = ? AND rel_type = ?"

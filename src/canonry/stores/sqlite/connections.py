@@ -224,7 +224,7 @@ CACHE_KB: Final = 65_536  # reads of a warm store stay in memory: bench growth
 _WRITERS_CACHE_KB: Final = 16_384
 """Smaller for the writer: its cache is dropped whenever the log restarts, and is not read."""
 
-_STATEMENTS: Final = 256
+_STATEMENTS: Final = 256  # more than the statements of one connection: bench compare, bulk
 _BUSY_MS: Final = 10_000  # another process may hold the lock of the file
 MAPPED_BYTES: Final = 2**36
 """Address space, not memory: the system keeps as much of the file in memory as it has room for."""
@@ -323,7 +323,7 @@ _SHORT_WAIT: Final = 0.001
 """Checks within this time share one `stat`, which may cost as much as the lookup it protects."""
 
 _PATIENCE_MS: Final = 5000  # another process may hold the lock of the file
-_THREADS: Final = 4
+_THREADS: Final = 4  # long queries run side by side, but leave processors for calls
 
 
 class _Asker:

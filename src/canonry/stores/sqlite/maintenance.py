@@ -48,7 +48,7 @@ from canonry.values.errors import NotSupported, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.moments import DAY, SECOND, Instant, render_instant
 
-_SPACES: Final = 1000
+_SPACES: Final = 1000  # bounds the memory of a walk through all spaces
 _WHOLE_LISTS: Final = (
     List.SPACES,
     List.ENTITIES,

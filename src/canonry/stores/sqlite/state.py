@@ -107,7 +107,7 @@ class SqliteView(View):
 
 
 NAMESAKES_MAX: Final = 50  # a name that thousands share costs no more than this
-_FOLDED_INLINE: Final = 200
+_FOLDED_INLINE: Final = 200  # more would hold the event loop: bench stalls
 _READ_INLINE: Final = 256  # more items than this exceed the time of a query on the event loop
 
 

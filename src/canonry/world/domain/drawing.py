@@ -22,7 +22,7 @@ _ELSEWHERE: Final = {
     Direction.OUT: (-1, -1),
 }
 _DISTANCE_MAX: Final = 3  # a free cell farther away would suggest another direction
-_RINGS: Final = 400
+_RINGS: Final = 400  # bounds the search for a free cell
 _WIDE: Final = 6
 _HIGH: Final = 2
 _STROKES: Final = {(1, 0): "-", (0, 1): "|", (1, 1): "\\", (1, -1): "/"}

@@ -46,9 +46,9 @@ from canonry.world.toolset.contract import (
 from canonry.world.usecases.proposals.invariants import EVENT_NAMES
 from canonry.world.usecases.worlds import WorldAt, bound_world, world_at
 
-DEPTH_MAX: Final = 5
+DEPTH_MAX: Final = 5  # each step multiplies the locations of a reply
 LIMIT_MAX: Final = 100
-FOUND_MAX: Final = 20
+FOUND_MAX: Final = 20  # a page that a model reads
 KEY: Final = TEXT.with_keywords(minLength=1, maxLength=NAME_MAX)
 NAME: Final = KEY.with_keywords(pattern=r"\S")
 ANYTHING: Final = Field({"type": "object"})

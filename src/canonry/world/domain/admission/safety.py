@@ -29,7 +29,7 @@ from canonry.world.domain.prompts.templates import find_template, wrong_paramete
 
 NEAR: Final = 0.7
 _PIECE: Final = 4  # shorter pieces make unlike texts alike
-_BITS: Final = 1_024
+_BITS: Final = 1_024  # enough that unlike texts rarely share bits
 _STATES: Final = schema.WORDS["states"].split()
 _DECISIVE: Final = frozenset((*NEGATIONS, *Direction, *_STATES))
 ActionScope = tuple[str, str]
