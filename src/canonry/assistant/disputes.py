@@ -102,7 +102,8 @@ async def with_sayers(context: CallContext, reply: Row) -> Row:
 def say_once(note: str, verdicts: Iterable[Row]) -> None:
     """Leave out of objections what the first sentence or the reason of the verdict says already."""
     for row in verdicts:
-        row.update(without_empty({"because": _type_in_words(row.get("because", ""))}))
+        because = _type_in_words(row.get("because", "")).replace(".; ", "; ")
+        row.update(without_empty({"because": because}))
         for one in row.get("against", ()):
             why = _type_in_words(one["because"]).removeprefix(POSSIBLE).removeprefix(CIRCLE)
             why = why.rstrip(".").replace(".)", ")")

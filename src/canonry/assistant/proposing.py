@@ -170,8 +170,7 @@ class _UnlinkedClaim(NamedTuple):
 
     def linking_call(self, about: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of a call that links the claim and replaces its item."""
-        is_fact = self.made is not None and self.claim["kind"] == "fact"
-        claim = {**self.claim, "about": about, **({"replaces": self.made} if is_fact else {})}
+        claim = {**self.claim, "about": about, **({"replaces": self.made} if self.made else {})}
         evidence = [each.ref for each in self.evidence]
         return {"claims": [claim], **({"evidence": evidence} if evidence else {})}
 
@@ -508,8 +507,10 @@ def _advice_for(left: Sequence[Row], written: bool) -> str:  # noqa: FBT001
     for asked in [each for each in left if each.get("rule") == entity_known.id]:
         known, own = asked["against"][0]["id"], asked["proposal"]
         return HINTS["known"].format(asked["claim"], known, own)
-    how = "light" if all(row.get("rule") == ACCEPTED_RULE for row in left) else "against"
-    return HINTS[how if written else f"{how}-dry"].format(left[0].get("proposal"))
+    if not (open_ones := [row for row in left if row.get("rule") not in HINTS]):
+        return HINTS[left[0]["rule"]]  # nobody can overrule these rules
+    how = "light" if all(row.get("rule") == ACCEPTED_RULE for row in open_ones) else "against"
+    return HINTS[how if written else f"{how}-dry"].format(open_ones[0].get("proposal"))
 
 
 async def _may_change(context: CallContext, verdicts: Sequence[ProposalVerdict]) -> bool:

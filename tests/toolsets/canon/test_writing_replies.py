@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from canonry.assistant.wording import HINTS
+from canonry.canon.judging.gates import GATES
 from canonry.canon.session.caller import LastUsed
 from tests.toolsets.canon.kit import ToolDriver, make_driver
 
@@ -133,6 +135,7 @@ HINTED: list[list[tuple[str, dict[str, Any]]]] = [
     [claim_call(kind="relation", type="KNOWS", to="Ana Berg", **{"from": "Bo"})],
     [claim_call(**{**ANA, "type": "village"})],
     [claim_call(kind="fact", says="Cy's bedtime is 8 pm.")],
+    [claim_call(kind="event", says="Cy sings")],
     [
         (
             "propose",
@@ -208,6 +211,17 @@ async def test_an_undo_says_what_a_call_without_effect_left() -> None:
     assert "They are blue" in note
 
 
+async def test_advice_on_rules_that_nobody_overrules_names_no_acceptance() -> None:
+    driver = make_driver(last_used=LastUsed())
+    await driver.call("open", name="Home")
+    inside = {"kind": "relation", "from": "Ana Berg", "type": "located in", "to": "Ana Lund"}
+
+    reply = await driver.call("propose", said="In her.", claims=[ANA, TWIN, inside])
+
+    assert reply["hint"] == HINTS["gate:references-fit"]
+    assert {one for one in HINTS if one.startswith("gate:")} <= {gate.id for gate in GATES}
+
+
 async def test_words_for_arguments_are_read_as_their_values() -> None:
     driver = make_driver(last_used=LastUsed())
     await driver.call("open", name="Home", about="A fantasy game.")
@@ -219,9 +233,11 @@ async def test_words_for_arguments_are_read_as_their_values() -> None:
     kept = await driver.call("tell", scene="Tea", turns=turns, end_scene=False)
     dated = {"kind": "fact", "says": "Ana Lund is tall.", "when": "today"}
     error = await driver.refused("propose", said="So.", claims=[TWIN, dated])
+    since = await driver.refused("changes", since="last session")
     closed = await driver.call("tell", scene="Tea", end_scene=True)
 
     assert sure["accepted"] == 2
+    assert since["message"].endswith("Write a date, such as 2026-11-30, or words: an hour ago.")
     assert "closed" not in kept
     assert (closed["note"], closed["closed"]) == ("Closed: Tea.", True)
     assert "says" not in await driver.call("get", of="Tea")

@@ -629,7 +629,13 @@ def read_recorded_time(
         return Instant(start + DAY - 1) if end_of_day else start
     if now is None:
         return parse_instant(text, path=path)
-    rough = read_rough_time(text, GREGORIAN, RoughTime(start=now, toward=-1), path=path)
+    try:
+        rough = read_rough_time(text, GREGORIAN, RoughTime(start=now, toward=-1), path=path)
+    except InvalidInput as error:
+        if error.code != "time.malformed":
+            raise
+        message = f"{path} is no time. Write a date, such as 2026-11-30, or words: an hour ago."
+        raise InvalidInput(error.code, message, path=path) from error
     begin, end = span_of(rough, GREGORIAN)
     return max(begin, Instant(end - 1)) if end_of_day else begin
 
