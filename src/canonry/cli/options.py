@@ -126,7 +126,7 @@ def _setting_option(row: SettingRow) -> Callable[[F], F]:
     return click.option(row.option, row.field, metavar=row.metavar, default=None, help=text)
 
 
-@cache
+@cache  # read from a file once
 def _declared_options() -> Mapping[str, Mapping[str, Any]]:
     return read_toml(__package__, "options.toml")
 

@@ -46,7 +46,7 @@ class Texts:
         return catalogue_of(self.language).get(key) or catalogue_of("en").get(key, name)
 
 
-@cache
+@cache  # read from a file once a language
 def catalogue_of(language: str) -> Mapping[str, str]:
     """Return key -> text; the keys are flat, because a translator reads one list."""
     path = files("canonry.inspector").joinpath("catalogue", f"{language}.json")
@@ -112,7 +112,7 @@ _OPTIONAL_PAGES: Final = {
 """Path -> the package that the page needs, and "module:attribute" of the page."""
 
 
-@cache
+@cache  # searches the import path
 def installed_pages() -> Mapping[str, str]:
     """Return the optional pages whose packages are installed, by their paths."""
     return {
@@ -140,7 +140,7 @@ def draw_template(template: str, frame: PageFrame, /, **values: Any) -> str:
     )
 
 
-@cache
+@cache  # templates are compiled once: bench inspector
 def _make_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("canonry.inspector"),
@@ -226,13 +226,13 @@ def _visible_value(value: Any) -> Any:
     )
 
 
-@cache
+@cache  # each page asks for the same files
 def asset_address(name: str) -> str:
     """Return the address of a static file; each version has another one."""
     return f"/static/{quote(name)}?v={__version__}"
 
 
-@cache
+@cache  # asks the file system
 def has_asset(name: str) -> bool:
     """Return whether the package holds a file; third-party files are added at the build."""
     return files("canonry.inspector").joinpath("static", name).is_file()
@@ -366,7 +366,7 @@ def _app_resource(name: str, tool: Tool) -> Resource:
     )
 
 
-@cache
+@cache  # read from files once
 def app_page(name: str) -> str:
     """Return the page of an app with its style sheet and script."""
     static = files("canonry.inspector").joinpath("static")

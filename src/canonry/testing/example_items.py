@@ -67,7 +67,7 @@ _USUAL: Final[Mapping[str, Any]] = {
 """Default values of fields."""
 
 
-@cache
+@cache  # each example of a kind asks
 def _usual_of(kind: Any) -> Mapping[str, Any]:
     """Return default values for the required fields of a kind; None for a field without one."""
     required = (f.name for f in fields(kind) if f.default is f.default_factory is MISSING)

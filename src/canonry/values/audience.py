@@ -140,7 +140,7 @@ def compartment_id(space: SpaceId, terms: Terms) -> SpaceId:
     return SpaceId(f"{space}{_APART}{spelled}")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # each list of each item asks for it
 def space_of(name: str) -> SpaceId:
     """Return the space of a compartment."""
     return SpaceId(name.partition(_APART)[0])
@@ -156,7 +156,7 @@ def may_view(name: str, viewer: Viewer) -> bool:
     return all(viewer.may_see(audience) is inside for inside, audience in _read_terms(name))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # each list of each item asks for it
 def _read_terms(name: str) -> tuple[tuple[bool, Audience], ...]:
     _, _, spelled = name.partition(_APART)
     terms: list[list[Any]] = json.loads(spelled) if spelled else []

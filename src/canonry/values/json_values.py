@@ -225,7 +225,7 @@ def person_name(text: str) -> str:
     return fold_text(text) if len(text) > LONG else _person_name(text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # one person is compared with many records
 def _person_name(text: str) -> str:
     parts = [part.strip() for part in fold_text(text).split(",")]
     turned = len(parts) == _TURNED and all(parts) and parts[1].strip(". ") not in _AFTER
@@ -242,7 +242,7 @@ def email_address(text: str) -> str | None:
     return None if len(text) > LONG else _email_address(text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # one address is compared with many records
 def _email_address(text: str) -> str | None:
     found = _EMAIL.findall(fold_text(text).removeprefix("mailto:"))
     return found[0].rstrip(".") if len(found) == 1 else None
@@ -253,7 +253,7 @@ def phone_number(text: str) -> str | None:
     return None if len(text) > LONG else _phone_number(text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # one number is compared with many records
 def _phone_number(text: str) -> str | None:
     plain = _TRUNK.sub("", _EXTENSION.sub("", fold_text(text).removeprefix("tel:"))).strip(" ,;")
     if _PHONE.fullmatch(plain) is None:

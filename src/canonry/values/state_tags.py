@@ -17,7 +17,7 @@ def is_gone(tag: str) -> bool:
     return tag_meaning(tag) in _GONE
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # each verdict asks for the same few tags
 def normal_tag(tag: str) -> str:
     """Return the tag's normal form: case is ignored and spaces become one."""
     return " ".join(tag.split()).casefold()
@@ -70,7 +70,7 @@ def _conflicting_meanings(tag: str) -> frozenset[tuple[str, str]]:
     return frozenset((known[0].name, value) for value in known[0].conflicting_words(known[1]))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # each verdict asks for the same few words
 def _related_words(word: str, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
     """Return the words of all groups that a word belongs to."""
     folded = [frozenset(one.casefold() for one in group) for group in groups]

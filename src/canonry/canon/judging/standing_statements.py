@@ -642,7 +642,7 @@ def _relations_on_timelines(claims: Iterable[Statement], view: SliceView) -> Ite
     yield from seen.values()
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # searches the whole table of attributes
 def _implying(name: str, table: AttributeTable) -> frozenset[str]:
     """Return the attributes whose values say something of this one: a spouse is married."""
     known = table.attributes.values()

@@ -35,7 +35,7 @@ def calendar_of(space: Space) -> Calendar:
     return _read_declared(encode_json(declared)) if isinstance(declared, Mapping) else GREGORIAN
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # each call in a space asks for its calendar
 def _read_declared(declared: bytes) -> Calendar:
     return read_calendar(decode_json(declared))
 

@@ -328,7 +328,7 @@ def _item_entries(
     return (make_observation(id_of, backing, item_id, fields),)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64)  # each row of a project asks for it
 def provenance_of(project: str) -> Backing:
     """Return the provenance of a catalog's rows."""
     return Backing(space=SpaceId(project), authority=Authority.SOURCE, confidence=1.0, evidence=())

@@ -258,7 +258,7 @@ def _may_be_subject(line: LabelledLine) -> bool:
     return is_plain and 1 < len(words) <= _SUBJECT_WORDS and first_date(line.text) is None
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # built from the tables of all languages
 def _salutation_words() -> tuple[str, ...]:
     return tuple(f"{word} " for each in known_languages().values() for word in each.salutation)
 

@@ -321,7 +321,7 @@ def _headings_by_type(lines: Sequence[LabelledLine], language: str) -> Mapping[s
     return {}
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=4_096)  # each part asks for the headings above it
 def _types_in_heading(text: str, language: str) -> Sequence[str]:
     """Return the type that a heading names at its beginning or end by the longest phrase.
 
@@ -523,7 +523,7 @@ def _owned(kind: str, label: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=len(PAPERS))
+@lru_cache(maxsize=len(PAPERS))  # built from a table once a type
 def _stems(kind: str) -> tuple[str, ...]:
     """Return the phrases of a type, the longest first, and the words that begin them."""
     phrases = {

@@ -37,7 +37,7 @@ _LAYOUT: Final = 8
 _CURRENCY: Final = re.compile(r"(?:^|_)(usd|eur|gbp|chf|cad|aud|jpy|mxn)(?:_|$)")
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # read from a file once
 def _field_synonyms() -> Mapping[str, Mapping[str, str]]:
     """Return the other names of fields by type and field."""
     return read_toml(__package__, "synonyms.toml")
@@ -55,7 +55,7 @@ class FieldMapping:
     reason: str
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=4_096)  # records repeat the names of their fields
 def snake_case(name: str) -> str:
     """Convert a name to snake case; empty if it has no letter or digit."""
     spread = _HUMP.sub(" ", name)

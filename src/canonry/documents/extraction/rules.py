@@ -361,7 +361,7 @@ class _EntityStream:
         return self.made_at if max(issued, default="") <= self.last_day else None
 
 
-@lru_cache(4_096)
+@lru_cache(4_096)  # records repeat the names of their fields
 def _is_of_update(name: str) -> bool:
     """Return whether a field, however written, is the time of a record's last change."""
     return "".join(filter(str.isalnum, name.lower())) in _UPDATED

@@ -195,7 +195,7 @@ class WrittenName(NamedTuple):
     part: bool = False
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # each step of a proposal reads the same text
 def find_names(text: str) -> tuple[WrittenName, ...]:
     """Return all possible names in the text in order, at equal starts the longest first.
 

@@ -116,7 +116,7 @@ def strip_accents(text: str) -> str:
     return text if text.isascii() else _ACCENTS.sub("", text)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # a large table that few texts need
 def _confusables() -> Mapping[int, str]:
     """Map each confusable character to the representative of its group.
 

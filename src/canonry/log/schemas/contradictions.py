@@ -95,7 +95,7 @@ def _person_of(name: Any) -> _Person:
     return _person_named(name if isinstance(name, str) else "")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # one name is compared with many records
 def _person_named(name: str) -> _Person:
     if any(char.isdigit() or char == "@" for char in name):
         return _Person([], "", "")

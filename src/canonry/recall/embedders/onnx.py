@@ -90,7 +90,7 @@ class WordPiece:
         return tuple(found) or self._unknown
 
 
-@cache
+@cache  # read from a file of 30,000 words
 def uncased_tokenizer() -> WordPiece:
     """Return the tokenizer of the English uncased models."""
     file = files(__package__).joinpath("vocabulary/uncased.txt")

@@ -404,7 +404,7 @@ def _divided(text: str, language: str) -> Iterator[str]:
     yield " ".join(words)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # built from the tables of all languages
 def _articles() -> frozenset[str]:
     """Return words that begin a phrase and no name."""
     known = known_languages().values()

@@ -76,7 +76,7 @@ def _read_word(table: str, cell: Any) -> str:
     return _word_meanings(table).get(plain_label(cell), "") if isinstance(cell, str) else ""
 
 
-@lru_cache(maxsize=5)
+@lru_cache(maxsize=5)  # built from a table once
 def _word_meanings(table: str) -> Mapping[str, str]:
     every = _TABLES[table].items()
     return {" ".join(e.split()): meant for meant, words in every for e in words.split("|")}

@@ -415,7 +415,7 @@ def _edges_between(db: apsw.Connection, source: Node, targets: Sequence[Node]) -
     return db.execute(_edges_sql(room), (*targets, *nobody, source)).fetchall()
 
 
-@cache
+@cache  # one statement for each number of rows
 def _edges_sql(room: int) -> str:
     return _EDGES.format(marks=", ".join(["(?)"] * room))
 

@@ -51,7 +51,7 @@ class CutCall:
     keeps: Mapping[str, str] = field(default_factory=dict)
 
 
-@cache
+@cache  # read from a file once
 def every_call() -> Sequence[CutCall]:
     """Read the whole session. The player creates a world first, with the key `$world`."""
     text = files(__package__).joinpath("calls.json").read_bytes()

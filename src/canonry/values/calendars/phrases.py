@@ -123,7 +123,7 @@ def _date_of_text(read: ReadDate, text: str, unit: Any) -> RoughTime | None:
     return None if text.isdigit() and len(text) <= DAY_DIGITS else read(text)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # built from all names of a calendar
 def _word_forms(code: str, calendar: Calendar) -> _Forms:
     """Return the meanings of the words of a language, and of the names in a calendar."""
     found: dict[tuple[str, ...], list[_Token]] = {}

@@ -428,7 +428,7 @@ def _nearest_month(
     ]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # built from all names of a calendar
 def forms_of(*names: tuple[str, tuple[str, ...]]) -> Forms:
     """Map the words of names and abbreviations to the index of the name."""
     return {

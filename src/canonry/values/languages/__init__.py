@@ -63,7 +63,7 @@ def known_languages() -> Mapping[str, Language]:
     return {code: _read_language(code) for code in CODES}
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=65_536)  # documents repeat their labels
 def meaning_of(label: str, language: str = "") -> tuple[str, str]:
     """Return the notion of a label and its language; two empty texts if it is unknown.
 
@@ -76,7 +76,7 @@ def meaning_of(label: str, language: str = "") -> tuple[str, str]:
     return "", ""
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=4_096)  # exports of one bank repeat their titles
 def columns_named(title: str) -> Mapping[str, tuple[int, str]]:
     """Return the possible meanings of a column title: each with its rank and language."""
     found: dict[str, tuple[int, str]] = {}
@@ -107,7 +107,7 @@ def detect_language(text: str) -> str:
     return code if most >= _ENOUGH and most > second else ""
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # built from the tables of all languages
 def month_numbers() -> Mapping[str, int]:
     """Return the number of each month by all its names in all languages."""
     return {

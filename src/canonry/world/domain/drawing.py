@@ -202,7 +202,7 @@ def draw_svg(atlas: Atlas) -> str:
     return escape_hidden(picture)  # XML has no place for controls
 
 
-@cache
+@cache  # templates are compiled once
 def _make_environment() -> Environment:
     loader = PackageLoader(__package__, "")
     return Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)

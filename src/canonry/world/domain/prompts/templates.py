@@ -52,7 +52,7 @@ class Template(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
         return found
 
 
-@cache
+@cache  # read from files once
 def all_templates() -> Sequence[Template]:
     """All versions of all templates, by id, the oldest first."""
     folder = files(__package__) / "templates"
