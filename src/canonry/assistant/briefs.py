@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from canonry.assistant.call_context import CallContext
-from canonry.assistant.disputes import disputes_of, refused_quotes
+from canonry.assistant.disputes import disputes_of, marks_of
 from canonry.assistant.finding import (
     ASSERTED,
     no_results_hint,
@@ -16,7 +16,7 @@ from canonry.assistant.finding import (
     searched_in,
     statements_of,
 )
-from canonry.assistant.first_sentences import NOTHING, count_in_words
+from canonry.assistant.first_sentences import NOTHING, count_in_words, doubt_in_words
 from canonry.assistant.rows import Row, name_once, rows_of, without_empty
 from canonry.assistant.spaces import contexts_of, find_item_in
 from canonry.canon.session.caller import Caller
@@ -162,22 +162,23 @@ async def _brief_sections(
     items = list({e.id: e for e in (*entities, *own)}.values())
     rows = name_once(await rows_of(context, items))
     raw = {each.id: each.text.strip() for each in items if isinstance(each, Turn | Snippet)}
-    named = {each for e in entities for name in names_of(e) for each in stems_of(name)}
-    says = {row["id"]: {*stems_of(str(row.get("says")))} for row in rows}
+    names = [name for e in entities if asked for name in names_of(e)]
+    named = {each for name in names for each in stems_of(name)}
+    says = {row["id"]: {*stems_of(str(row.get("says")))} for row in rows if asked}
     new = (asked - named).difference(*(its for i, its in says.items() if i not in raw))
     quoted = {*raw.values()}  # each may be the name of a record
-    refused = await refused_quotes(context, items)
-    against = await disputes_of(context, says.keys())
+    marks = await marks_of(context, items)
+    against = await disputes_of(context, {row["id"] for row in rows})
     sections: dict[str, list[str]] = {}
     bare = {"document"} if entity is None else {"document", "entity"}  # a name tells nothing
     for row in rows:
         silent = row["kind"] in bare and row["id"] != getattr(entity, "id", "")
         told = not silent or row.keys() & {"says", "tags"} or len(rows) == 1
         if row["id"] in raw:
-            told = new & says[row["id"]] and (entity is None or named & says[row["id"]])
+            told = new and new & says[row["id"]] and (entity is None or named & says[row["id"]])
         if told and row.get("name") not in quoted:
             name = BRIEF["sections"].get(row["kind"], "passages")
-            more = {"refused": row["id"] in refused, "disputed": against.get(row["id"], ())}
+            more = marks.get(row["id"], {}) | {"disputed": against.get(row["id"], ())}
             sections.setdefault(name, []).append(_row_line({**row, **more}))
     return sections
 
@@ -226,8 +227,11 @@ def _row_line(row: Row) -> str:
     where = next((f" — {row[name]}" for name in ("by", "scene", "document") if row.get(name)), "")
     few = f" (only for {', '.join(row['for'])})" if row.get("for") else ""
     now = "".join(f" ({one} is now {name})" for one, name in row.get("now_called", {}).items())
-    doubts = "".join(f' (may contradict "{one["says"]}")' for one in row.get("disputed", ()))
-    reported = f"{text}{' (refused)' if row.get('refused') else ''}{doubts}{now}{since}{when}"
+    doubts = "".join(f' ({doubt_in_words(one)} "{one["says"]}")' for one in row.get("disputed", ()))
+    wrong = "".join(f' (not canon: "{one}")' for one in row.get("not_canon", ()))
+    reported = (
+        f"{text}{' (refused)' if row.get('refused') else ''}{wrong}{doubts}{now}{since}{when}"
+    )
     return _with_id(f"{reported}{where}{few}", row["id"])
 
 
@@ -298,8 +302,13 @@ async def _scene_sections(
     canonical, narrative = scene_context.canonical, scene_context.narrative
 
     async def row_lines(items: Iterable[log.StoredItem]) -> list[str]:
-        return [_row_line(row) for row in await rows_of(context, items)]
+        listed = [*items]
+        marks = await marks_of(context, listed)
+        rows = await rows_of(context, listed)
+        return [_row_line(row | marks.get(row["id"], {})) for row in rows]
 
+    rules = [hit.passage.id for hit in scene_context.recalled.rules]
+    passages = await context.canon.caller_scope(context.caller).items_by_id(rules)
     present = [each.entity for each in canonical.present]
     around = sorted((each.entity for each in canonical.around), key=lambda each: each.position)
     sections: dict[str, Any] = {
@@ -313,8 +322,6 @@ async def _scene_sections(
         "memories": [
             _with_id(each.memory.text, each.memory.id) for each in scene_context.recalled.memories
         ],
-        "documents": [
-            _with_id(hit.passage.text, hit.passage.id) for hit in scene_context.recalled.rules
-        ],
+        "documents": await row_lines(passages[i] for i in rules if i in passages),
     }
     return {name: each for name, each in sections.items() if each}

@@ -71,7 +71,8 @@ async def _item_texts(
     for row, item in zip(await rows_of(context, items, full=True), items, strict=True):
         fields = item.properties if isinstance(item, Entity) and item.description else {}
         tags = ", ".join(row.get("tags", ()))
-        parts = [row.get("name"), row.get("type"), tags, row.get("says")]
+        few = f"only for {', '.join(row['for'])}" if "for" in row else ""
+        parts = [row.get("name"), row.get("type"), tags, row.get("says"), few]
         parts += [f"{name}: {value}" for name, value in fields.items()]
         texts[item.id] = row["kind"], " · ".join(str(each) for each in parts if each)
     return texts

@@ -11,6 +11,7 @@ from canonry.assistant.wording import HINTS
 from canonry.canon.judging.gates.statements import CIRCLE, POSSIBLE, UNORDERED
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
+from canonry.language.texts.stems import query_stems, stems_of
 from canonry.log.entries import StoredItem
 from canonry.log.items.facts import Fact
 from canonry.log.items.proposals import ProposalStatus, ProposalType, ReviewKind
@@ -164,21 +165,46 @@ def _changed(value: Any, how: Any) -> Any:
             return value
 
 
-async def refused_quotes(context: CallContext, items: Iterable[StoredItem]) -> frozenset[str]:
-    """Return the ids of the quotes that only refused claims cite."""
-    if not (passages := [each for each in items if isinstance(each, Snippet)]):
-        return frozenset()
-    sources = await context.canon.caller_scope(context.caller).items_by_id(
-        {each.source_id for each in passages}
-    )
-    said = {i for i, each in sources.items() if holds_quotes(each)}
-    if not (quoted := {each.id for each in passages if each.source_id in said}):
-        return frozenset()
+async def marks_of(context: CallContext, items: Iterable[StoredItem]) -> Mapping[str, Row]:
+    """Return members for the rows of passages that tell what is not canon, by their ids.
+
+    A quote that only refused claims cite is `refused`. Of other passages, `not_canon` lists the
+    refused and retracted statements in their words.
+    """
+    passages = [each for each in items if isinstance(each, Snippet)]
+    if not passages:
+        return {}
+    seen = context.canon.caller_scope(context.caller)
+    sources = await seen.items_by_id({each.source_id for each in passages})
     query = ProposalQuery(spaces=frozenset((context.space.id,)), types=frozenset(ProposalType))
     found = await newest_match(context.canon.documents.proposals, query)
-    cited = [(e.status is ProposalStatus.REJECTED, one.ref) for e in found for one in e.evidence]
-    stands = {ref for is_refused, ref in cited if not is_refused}
-    return frozenset(ref for _, ref in cited if ref in quoted and ref not in stands)
+    refs = {each.id: {one.ref for one in each.evidence} for each in found}
+    cited = {i for each in passages for i in (each.id, each.source_id)}
+    citing = [each for each in found if refs[each.id] & cited]
+    made = {each.id: each.decision.made if each.decision else () for each in citing}
+    items_made = await seen.items_by_id({i for ids in made.values() for i in ids})
+    level = CanonLevel.RETCONNED
+    gone = {i for i, each in items_made.items() if getattr(each, "level", None) is level}
+    rejected = {each.id for each in citing if each.status is ProposalStatus.REJECTED}
+    wrong = rejected | {i for i, ids in made.items() if ids and gone.issuperset(ids)}
+    rows: dict[str, Row] = {}
+    for one in passages:
+        by = [each for each in citing if refs[each.id] & {one.id, one.source_id}]
+        own = {each.id for each in by if one.id in refs[each.id]}
+        if own and own <= rejected and holds_quotes(sources.get(one.source_id)):
+            rows[one.id] = {"refused": True}
+            continue
+        texts = {str(each.content.get("statement", "")): each.id for each in by}  # the last one
+        stems = {*stems_of(one.text)}
+        said = [text for text, i in texts.items() if i in wrong and _has_statement(text, stems)]
+        rows |= {one.id: {"not_canon": said}} if said else {}
+    return rows
+
+
+def _has_statement(statement: str, stems: Collection[str]) -> bool:
+    """Return whether a passage with these stems has all words of a statement beside its names."""
+    plain = " ".join(each for each in statement.split() if not each[:1].isupper())
+    return bool(plain) and {*query_stems(plain)} <= {*stems}
 
 
 async def disputes_of(context: CallContext, ids: Collection[str]) -> Mapping[str, list[Row]]:
@@ -188,23 +214,21 @@ async def disputes_of(context: CallContext, ids: Collection[str]) -> Mapping[str
     )
     found = (await context.canon.documents.proposals(query)).items if ids else ()
     decided = [(one, one.decision.made) for one in found if one.decision is not None]
-    # Two items of a circle do not contradict each other.
-    doubts = {one.id: [d.id for d in one.doubts if CIRCLE not in d.reason] for one in found}
-    pairs = [(own, i) for one, made in decided for own in made for i in doubts[one.id]]
-    against = [(one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in ids]
+    pairs = [(own, d) for one, made in decided for own in made for d in one.doubts]
+    both = [(*ends, CIRCLE in d.reason) for own, d in pairs for ends in ((own, d.id), (d.id, own))]
+    against = [each for each in both if each[0] in ids]
     if not against:
         return {}
-    said = await who_said(context, [other for _, other in against])
+    said = await who_said(context, [other for _, other, _ in against])
     items = await context.canon.caller_scope(context.caller).items_by_id(said)
     current = [each for each in items.values() if is_current(each)]
-    claims = {
-        row["id"]: row.get("says") or row.get("name") for row in await rows_of(context, current)
-    }
+    claims = {row["id"]: row for row in await rows_of(context, current)}
     rows: dict[str, list[Row]] = {}
-    for one, i in against:
-        if says := claims.get(i):
-            row = without_empty({"id": i, "says": says, "said_by": said.get(i)})
-            rows.setdefault(one, []).append(row)
+    for one, i, is_circle in against:
+        if other := claims.get(i):
+            row = {"id": i, "says": other.get("says") or other.get("name"), "said_by": said.get(i)}
+            row |= {"for": other.get("for"), "circle": is_circle or None}
+            rows.setdefault(one, []).append(without_empty(row))
     return rows
 
 

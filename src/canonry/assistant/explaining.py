@@ -21,6 +21,7 @@ from canonry.assistant.rows import (
     kind_of,
     kind_word,
     properties_said,
+    readers_shown,
     row_of,
     rows_of,
     without_empty,
@@ -42,6 +43,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, FactDraft, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, TurnDraft
+from canonry.log.items.secret_parts import audience_of
 from canonry.log.items.sources import InterpretationRun, SnippetDraft, Source, SourceType
 from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX, STATE_TAGS
 from canonry.log.schemas.schemas import RegisteredSchema
@@ -151,7 +153,12 @@ async def _resting_row(context: CallContext, item: log.StoredItem) -> Row | None
     shown = found.dependents[:_RESTING]
     rows = await rows_of(context, (each.thing for each in shown))
     brief = [
-        {"id": row["id"], "says": row.get("says") or row.get("name", ""), "tie": each.tie.value}
+        {
+            "id": row["id"],
+            "says": row.get("says") or row.get("name", ""),
+            "tie": each.tie.value,
+            **({"for": row["for"]} if "for" in row else {}),
+        }
         for row, each in zip(rows, shown, strict=True)
     ]
     left = len(found.dependents) - len(shown)
@@ -351,17 +358,21 @@ async def _changes_in(context: CallContext, arguments: Arguments) -> Reply:
     seen = canon.caller_scope(caller)
     around = await seen.items_by_id({i for each in found.items.values() for i in ids_named(each)})
     names = await seen.root_entities(i for i, each in around.items() if isinstance(each, Entity))
-    rows = [
-        {
-            "at": one.commit.position,
-            "when": render_instant(one.commit.recorded_at),
-            "by": one.commit.actor.agent_id,
-            "tool": one.commit.tool,
-            "what": what,
-        }
-        for one in found.written
-        if (what := _what_happened(one, found.items, names, around))
-    ]
+    rows: list[Row] = []
+    last = ""
+    for one in found.written:
+        what = _what_happened(context, one, found.items, names, around)
+        own, head = one.commit.request or one.commit.id, rows[-1:]
+        when = {"at": one.commit.position, "when": render_instant(one.commit.recorded_at)}
+        who = {"by": one.commit.actor.agent_id, "tool": one.commit.tool}
+        made = (e.thing for e in one.entries if isinstance(e, log.Made))
+        sources = {each.source_id for each in made if isinstance(each, SnippetDraft)}
+        if head and (own == last or sources & {row.get("id") for row in head[0]["what"]}):
+            # a further commit of the same call, or the passages of its document
+            head[0] |= when | {"what": head[0]["what"] + what}
+        elif what:
+            rows.append({**when, **who, "what": what})
+            last = own
     newest = query.after is None and query.since is None
     kept = _fit_changes(rows, page, newest=newest)
     cursor, left = found.cursor, found.left
@@ -392,6 +403,7 @@ def _read_since(text: str | None, canon: Canon) -> dict[str, Any]:
 
 
 def _what_happened(
+    context: CallContext,
     written: explain.Written,
     items: Mapping[str, log.StoredItem],
     names: Names,
@@ -434,6 +446,7 @@ def _what_happened(
             how, text = _observed(item, short_text(of, names), of)
             item = of
         row = {"how": how, "kind": kind_of(item), "id": item.id, "says": text}
+        row |= readers_shown(context, item, names)
         rows[how, row["kind"], item.id] = row
     counts = Counter((how, kind) for how, kind, _ in rows)
     few = {key: [row for (*one, _), row in rows.items() if (*one,) == key] for key in counts}
@@ -480,6 +493,8 @@ def short_text(
     """Return an item in a few words."""
     row = row_of(item, names, around or {}, full=False)
     silent = isinstance(item, Scene | Memory)  # only their titles are shown
+    if audience_of(item) and (title := row.get("document") or row.get("scene")):
+        return str(title)  # which is enough for the text of a secret
     text = "" if silent else cut_text(row.get("says", ""), most=_LABEL_MAX)
     return row.get("name") or text or kind_of(item)
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from canonry.assistant import spaces
 from canonry.assistant.call_context import EVERYBODY, CallContext, RowPage, read_page
 from canonry.assistant.claims import description_of, find_records, matching_fields, raw_fields
-from canonry.assistant.disputes import disputes_of, refused_quotes
+from canonry.assistant.disputes import disputes_of, marks_of
 from canonry.assistant.first_sentences import (
     NOTHING,
     count_in_words,
@@ -193,7 +193,7 @@ def _repeats(row: Row, said: Collection[str], sought: Collection[str]) -> bool:
     """Return whether statements have the searched and most other words of a quoted text."""
     if row["kind"] != "passage" or not str(row.get("document")).startswith(SAID_TITLE):
         return False
-    own = {*stems_of(row["says"])}
+    own = {*query_stems(row["says"])}
     return own & {*sought} <= {*said} and 3 * len(own - {*said}) <= len(own)
 
 
@@ -313,13 +313,13 @@ async def found_rows(
                 context, text, [e for e in items if isinstance(e, Entity)]
             )
         against = await disputes_of(context, {each.id for each in items} if text else ())
-        refused = await refused_quotes(context, items)
+        marks = await marks_of(context, items)
         for row in await rows_of(context, items, full=page.full):
             shown_text = f"{row.get('name')} {row.get('says')}"
             also = matches.get(row["id"], {}).items()
             matched = {n: each for n, each in also if each not in shown_text}
             more: Row = {"disputed": against.get(row["id"]), "matched": matched}
-            more["refused"] = row["id"] in refused or None
+            more |= marks.get(row["id"], {})
             rows[row["id"]] = with_space_name(without_empty({**row, **more}), context, contexts)
     return [rows[item.id] for _, item in found]
 
@@ -480,6 +480,7 @@ async def _item_row(context: CallContext, item: StoredItem, arguments: Arguments
     if isinstance(item, Entity):
         return dict(await _entity_row(context, item, page))
     (row,) = await rows_of(context, (item,), full=True)
+    row |= (await marks_of(context, (item,))).get(item.id, {})
     match item:
         case Scene():
             turns = await get_turns(canon, caller, item.id, after=page.offset - 1, limit=page.limit)
@@ -516,7 +517,9 @@ async def _part_rows(
     context: CallContext, items: Sequence[StoredItem], total: int, page: RowPage, name: str
 ) -> Row:
     rows = await rows_of(context, items, full=page.full)
+    marks = await marks_of(context, items)
     for row in rows:
+        row.update(marks.get(row["id"], {}))
         row.pop("scene", None)
         row.pop("document", None)
     return fit_rows(rows, page, total, name)

@@ -75,11 +75,16 @@ def later_sentence(reply: Row) -> str:
 def disputes_said(rows: Sequence[Row]) -> str:
     """Return a sentence for each two statements of which one may contradict the other."""
     doubts = {
-        frozenset((row["id"], one["id"])): f' "{_bare(row)}" may contradict "{_bare(one)}".'
+        frozenset((row["id"], one["id"])): f' "{_bare(row)}" {doubt_in_words(one)} "{_bare(one)}".'
         for row in rows
         for one in row.get("disputed", ())
     }
     return "".join(doubts.values())
+
+
+def doubt_in_words(other: Row) -> str:
+    """Return the verb between a statement and one that it may not stand beside."""
+    return "closes a circle with" if "circle" in other else "may contradict"
 
 
 def _bare(row: Row) -> str:

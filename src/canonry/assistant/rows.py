@@ -96,10 +96,9 @@ async def rows_of(
 ) -> list[Row]:
     """Return the items as rows, with the names of the entities that they are about."""
     listed = list(items)
-    masters = context.caller.viewer.masters
-    readers = [audience_of(each) if masters else () for each in listed]
+    if not listed:
+        return []
     ids = {i for each in listed for i in ids_named(each)}
-    ids |= {named_in_reader(one) for each in readers for one in each}
     ends = ("superseded_by", "scene_id")
     ids |= {i for each in listed for name in ends if (i := getattr(each, name, None))}
     seen = context.canon.caller_scope(context.caller)
@@ -110,10 +109,8 @@ async def rows_of(
     rows = [row_of(each, names, found, full=full) for each in listed]
     if over := await newer_than(context, listed):
         rows = [row | without_empty({"superseded_by": over.get(row["id"])}) for row in rows]
-    for row, audience in zip(rows, readers, strict=True):
-        if audience:  # only game masters see that an item is secret
-            row["for"] = reader_names(audience, names)
     for row, each in zip(rows, listed, strict=True):
+        row.update(readers_shown(context, each, names))
         if context.canon.viewpoint.plans(each):
             row[
                 "planned" if context.canon.viewpoint.clock == today_of(context.canon) else "later"
@@ -198,6 +195,12 @@ def reader_names(readers: Audience, names: Names) -> list[str]:
     """Return readers in the form that `for` in a claim accepts, game masters first."""
     some = sorted(readers, key=lambda each: each not in GAME_MASTERS)
     return [getattr(names.get(named_in_reader(each)), "name", each) for each in some]
+
+
+def readers_shown(context: "CallContext", item: StoredItem, names: Names) -> Row:
+    """Return the member `for` of a secret item; only game masters see that it is one."""
+    audience = audience_of(item) if context.caller.viewer.masters else ()
+    return {"for": reader_names(audience, names)} if audience else {}
 
 
 def successions_in(item: StoredItem) -> list[Statement]:
@@ -408,6 +411,10 @@ def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, StoredI
 
 def ids_named(item: StoredItem) -> tuple[str, ...]:
     """Return the ids of the items that a row of this item names."""
+    return (*_ids_in(item), *map(named_in_reader, audience_of(item)))
+
+
+def _ids_in(item: StoredItem) -> tuple[str, ...]:
     match item:
         case Turn():
             return (item.scene_id, *((item.entity_id,) if item.entity_id else ()))

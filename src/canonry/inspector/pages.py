@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from canonry.inspector.rendering import difference_rows, has_asset
 from canonry.inspector.sign_in import PageRequest, Refused
+from canonry.inspector.views import review
 from canonry.inspector.views.items import PAGE as PASSAGES
 from canonry.inspector.views.items import (
     VALUE_MAX,
@@ -15,17 +16,6 @@ from canonry.inspector.views.items import (
     names_in,
     seen_document,
     seen_item,
-)
-from canonry.inspector.views.review import (
-    PAGE,
-    TURNS,
-    WHAT,
-    accept_edited,
-    head_of,
-    pending_items,
-    seen_scene,
-    seen_story,
-    settle_field,
 )
 from canonry.inspector.views.spaces import (
     all_spaces,
@@ -144,8 +134,8 @@ def _texts_of(more: Mapping[str, Any]) -> list[str]:
 
 
 _OWN: Final = {
-    "scene": (seen_scene, "scene.html", TURNS),
-    "story": (seen_story, "story.html", 0),
+    "scene": (review.seen_scene, "scene.html", review.TURNS),
+    "story": (review.seen_story, "story.html", 0),
     "document": (seen_document, "document.html", PASSAGES),
 }
 
@@ -305,7 +295,7 @@ async def review_page(visit: PageRequest) -> Response:
     """Show the pending items of a space."""
     seen = await visit.show_view(
         "review",
-        pending_items,
+        review.pending_items,
         space=visit.query_parameter("space"),
         what=visit.query_parameter("what"),
         about=visit.query_parameter("about"),
@@ -316,9 +306,9 @@ async def review_page(visit: PageRequest) -> Response:
     return visit.draw_page(
         "review.html",
         seen=seen,
-        whats=WHAT,
+        whats=review.WHAT,
         offset=visit.offset,
-        step=PAGE,
+        step=review.PAGE,
         done=done if done in (*VERDICTS, "edit", "settle") else "",
         done_ids=visit.query_parameter("ids").split(",")[:_IDS_MAX]
         if visit.query_parameter("ids")
@@ -329,7 +319,11 @@ async def review_page(visit: PageRequest) -> Response:
 async def head_position(visit: PageRequest) -> Response:
     """Return the last position of the log, for a page that waits for decisions of others."""
     return JSONResponse(
-        {"head": await visit.show_view("review", head_of, space=visit.query_parameter("space"))}
+        {
+            "head": await visit.show_view(
+                "review", review.head_of, space=visit.query_parameter("space")
+            )
+        }
     )
 
 
@@ -343,7 +337,7 @@ async def apply_decision(visit: PageRequest) -> Response:
     elif verdict == "settle":
         ids = of[:1]
         asked = {name: _first_value(form, name) for name in ("field", "read_as")}
-        await visit.show_view("decide", settle_field, of=_first_value(form, "of"), **asked)
+        await visit.show_view("decide", review.settle_field, of=_first_value(form, "of"), **asked)
     else:
         done = await visit.call_tool(
             "decide",
@@ -369,7 +363,7 @@ async def _accept_edited(
     }
     reason = _first_value(form, "reason").strip()
     done = await visit.show_view(
-        "decide", accept_edited, of=next(iter(of), ""), said=edited, reason=reason
+        "decide", review.accept_edited, of=next(iter(of), ""), said=edited, reason=reason
     )
     return list(done)
 

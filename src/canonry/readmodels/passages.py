@@ -12,17 +12,7 @@ from canonry.log.items.facts import Axiom, Event, Fact
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.log.items.secret_parts import in_compartment
 from canonry.log.items.sources import Snippet
-from canonry.log.schemas.narrative import (
-    FRAGMENT_PREFIX,
-    LORE_TYPES,
-    NAMES,
-    OTHER_NAMES,
-    PROPERTY_PREFIX,
-    PROSE,
-    SILENT,
-    STATE_TAGS,
-    policy_of,
-)
+from canonry.log.schemas import narrative
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Accumulator
@@ -38,8 +28,8 @@ from canonry.values.provenance import CanonLevel
 PORTRAIT_MAX: Final = 20_000
 """The longest portrait in characters."""
 
-_CALLED: Final = (*NAMES, *OTHER_NAMES)
-_SHOWN_FIRST: Final = frozenset((*_CALLED, *PROSE))
+_CALLED: Final = (*narrative.NAMES, *narrative.OTHER_NAMES)
+_SHOWN_FIRST: Final = frozenset((*_CALLED, *narrative.PROSE))
 _DEPTH_MAX: Final = 4  # bounds recursion; deeper values are rarely searched for
 _FIGURES: Final = (int, float)
 _SINGLE: Final = (str, *_FIGURES)
@@ -71,7 +61,7 @@ def _portrait_lines(entity: Entity) -> Iterator[str]:
     if names:
         others = f" ({', '.join(names[1:])})" if names[1:] else ""
         yield f"{names[0]}{others}: {_spaced_name(entity.entity_type)}"
-    prose = (fields[name] for name in PROSE if name in fields)
+    prose = (fields[name] for name in narrative.PROSE if name in fields)
     yield from dict.fromkeys(text for each in prose for text in _texts_in(each))
     for name in sorted(fields.keys() - _SHOWN_FIRST):
         if line := _field_line(name, fields[name]):
@@ -91,12 +81,12 @@ def _shown_fields(snapshot: Accumulator, asked: Container[str] | None = None) ->
     """
     shown: dict[str, Any] = {}
     for key, elements in snapshot.items():
-        unread = key.startswith(FRAGMENT_PREFIX)
-        name = key.removeprefix(FRAGMENT_PREFIX if unread else PROPERTY_PREFIX)
+        unread = key.startswith(narrative.FRAGMENT_PREFIX)
+        name = key.removeprefix(narrative.FRAGMENT_PREFIX if unread else narrative.PROPERTY_PREFIX)
         if asked is not None and (unread or name not in asked):
             continue
-        if key != STATE_TAGS and elements and not _is_silent(name):
-            value = policy_of(key).show(elements)
+        if key != narrative.STATE_TAGS and elements and not _is_silent(name):
+            value = narrative.policy_of(key).show(elements)
             if unread and isinstance(value, Mapping):
                 shown.setdefault(name, value.get("value"))
             else:
@@ -137,7 +127,7 @@ def _value_text(value: Any) -> str:
 
 
 def _is_silent(name: str) -> bool:
-    return name in SILENT or name.startswith("_")
+    return name in narrative.SILENT or name.startswith("_")
 
 
 def _spaced_name(name: str) -> str:
@@ -257,7 +247,7 @@ def _canon_passage(item: Entity | Fact | Event | Axiom) -> Passage:
     at = item.created_at
     match item:
         case Entity():
-            is_lore = str(item.entity_type) in LORE_TYPES
+            is_lore = str(item.entity_type) in narrative.LORE_TYPES
             collection = Collection.LORE if is_lore else Collection.ENTITIES
             kind = "lore" if is_lore else "entity"
             return _make_passage(item, collection, kind, portrait_of(item), (item.id,), at=at)

@@ -76,6 +76,36 @@ async def test_a_quote_cited_only_by_a_refused_claim_says_so() -> None:
     assert not [row for row in cited if "refused" in row]
 
 
+async def test_a_passage_names_the_refused_and_retracted_statements_in_its_words() -> None:
+    driver = await a_coast()
+    await driver.call("tell", title="Nine", text="Ida turned, and her blue eyes were like slate.")
+    claim = {"kind": "fact", "says": "Ida has blue eyes."}
+    await driver.call("propose", claims=[claim], evidence=["Nine"])
+    await propose_facts(driver, "A mill and a dam.", "Harrow has a mill.", "Harrow has a dam.")
+    wrong = {"of": ["Harrow has a dam."], "reason": "It is a weir."}
+    await driver.call("decide", verdict="retcon", **wrong)
+
+    (slate,) = (await driver.call("find", text="slate", kinds=["passage"]))["found"]
+    (read,) = (await driver.call("get", of="Nine"))["passages"]
+    dams = (await driver.call("find", text="mill", kinds=["passage"]))["found"]
+
+    assert (slate["not_canon"], read["not_canon"]) == (["Ida has blue eyes."],) * 2
+    assert [row["not_canon"] for row in dams] == [["Harrow has a dam."]]
+
+
+async def test_changes_show_the_readers_of_a_secret_and_the_title_of_its_text() -> None:
+    driver = await a_coast()
+    secret = {"kind": "fact", "says": "Caleb is a smuggler.", "for": ["gm"]}
+    await driver.call("propose", said="He smuggles.", claims=[secret])
+
+    (change,) = (await driver.call("changes", limit=1))["changes"]
+
+    assert [(row["says"], row["for"]) for row in change["what"]] == [
+        ("What was said to few", ["owner"]),
+        ("Caleb is a smuggler.", ["owner"]),
+    ]
+
+
 async def test_a_corrected_description_holds_before_the_first_date() -> None:
     driver = await a_coast()
     await propose_facts(

@@ -206,6 +206,10 @@ async def test_a_circle_of_dependencies_is_reported(as_relation: bool) -> None:
         reply = await team.propose_text(words, claim or claim_fact(words))
     assert (last_verdict(reply), grades_in(reply)) == ("accepted", ["possible", "possible"])
     assert "closes a circle" in reply["note"]
+    last = await team.driver.call("get", of=reply["verdicts"][0]["id"])
+    others = {one["says"].rstrip(".") for one in last["disputed"] if one["circle"]}
+    assert {each.upper() for each in others} == {"WEB DEPENDS ON API", "API DEPENDS ON DB"}
+    assert "closes a circle with" in last["note"]
 
 
 async def test_only_a_circle_of_dependencies_may_remain() -> None:

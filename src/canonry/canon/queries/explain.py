@@ -364,10 +364,10 @@ def _list_ends(
     listed: Iterable[TimelineItem],
     others: Mapping[str, log.StoredItem],
 ) -> Iterator[TimelineItem]:
-    """Yield the ends of statements, except where the item that ended one is listed itself."""
+    """Yield the ends of statements, except where both they and what ended them are listed."""
     known = {each.item.id for each in listed}
     for each in statements:
-        if isinstance(each, Event) or each.superseded_by in known:
+        if isinstance(each, Event) or {each.superseded_by, each.id} <= known:
             continue
         until = each.until if isinstance(each, Relation) else each.ends_at
         successor: Any = others.get(each.superseded_by or "")

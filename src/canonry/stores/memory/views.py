@@ -37,18 +37,7 @@ from canonry.readmodels.catalog import (
 from canonry.readmodels.edges import ALWAYS, OpenExit, holds_at, kind_of, open_exit_of
 from canonry.readmodels.passages import Passage, passages_of
 from canonry.readmodels.ports import documents
-from canonry.readmodels.ports.state import (
-    STATING_MAX,
-    EntityQuery,
-    EventQuery,
-    FactQuery,
-    IdentifierQuery,
-    ListQuery,
-    RelationQuery,
-    Spaces,
-    State,
-    TimelineQuery,
-)
+from canonry.readmodels.ports import state as ports
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.readmodels.ranking import Figures, figures_of, measure_of, parse_query
@@ -79,7 +68,7 @@ def page_of(
     return Page(items=ordered[offset : offset + limit], total=len(ordered))
 
 
-class MemoryState(MemoryView, State):
+class MemoryState(MemoryView, ports.State):
     """Scans the items that the ledger folded."""
 
     def _stored_page(
@@ -110,7 +99,7 @@ class MemoryState(MemoryView, State):
         return found
 
     @override
-    async def list_items(self, kind: type[Q], query: ListQuery) -> Page[Q]:
+    async def list_items(self, kind: type[Q], query: ports.ListQuery) -> Page[Q]:
         owning = "parent" if kind is Space else "source_id"
         naming = "kind" if kind is Space else "entity_type"
         direction = -1 if query.newest_first else 1
@@ -133,7 +122,7 @@ class MemoryState(MemoryView, State):
         return frozenset(filter(is_compartment, spaces))
 
     @override
-    async def entities(self, query: EntityQuery) -> Page[Entity]:
+    async def entities(self, query: ports.EntityQuery) -> Page[Entity]:
         found = filter(query.matches, self._store.visible_items(Entity, query.spaces))
         return self._stored_page(found, query.limit, query.offset)
 
@@ -163,7 +152,7 @@ class MemoryState(MemoryView, State):
         return self._stored_page(later, limit, 0, key=lambda o: (o.position, o.id)).items
 
     @override
-    async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
+    async def entities_identified(self, query: ports.IdentifierQuery) -> Mapping[str, Page[Entity]]:
         found: dict[str, Page[Entity]] = {}
         rows: dict[str, list[IdentifierRow]] = defaultdict(list)
         for entity in self._store.visible_items(Entity, query.spaces):
@@ -187,7 +176,7 @@ class MemoryState(MemoryView, State):
 
     @override
     async def identifier_owners(
-        self, query: IdentifierQuery
+        self, query: ports.IdentifierQuery
     ) -> Mapping[str, Page[IdentifierOwner]]:
         return {
             key: Page(
@@ -203,7 +192,7 @@ class MemoryState(MemoryView, State):
         }
 
     @override
-    async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
+    async def entity_types(self, spaces: ports.Spaces) -> Mapping[str, int]:
         standing = (
             e.entity_type
             for e in self._store.visible_items(Entity, spaces)
@@ -237,7 +226,7 @@ class MemoryState(MemoryView, State):
         return self._stored_page(mine, limit, offset, key=lambda o: (-o.seen_at, -o.position, o.id))
 
     @override
-    async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
+    async def timeline(self, query: ports.TimelineQuery) -> Page[TimelineEvent]:
         start = -math.inf if query.start is None else query.start
         end = math.inf if query.end is None else query.end
         if query.superseded:
@@ -263,7 +252,7 @@ class MemoryState(MemoryView, State):
         )
 
     @override
-    async def facts(self, query: FactQuery) -> Page[Fact]:
+    async def facts(self, query: ports.FactQuery) -> Page[Fact]:
         found = filter(query.matches, self._store.visible_items(Fact, query.spaces))
         return self._stored_page(found, query.limit, query.offset)
 
@@ -272,7 +261,7 @@ class MemoryState(MemoryView, State):
         wanted = frozenset(map(plain_statement, statements))
         facts = self._store.visible_items(Fact, frozenset((space,)))
         same = [f for f in facts if plain_statement(f.statement) in wanted]
-        return self._stored_page(same, STATING_MAX * len(wanted), 0).items
+        return self._stored_page(same, ports.STATING_MAX * len(wanted), 0).items
 
     @override
     async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
@@ -287,12 +276,12 @@ class MemoryState(MemoryView, State):
         return self._stored_page(found.values(), len(found), 0).items
 
     @override
-    async def events(self, query: EventQuery) -> Page[Event]:
+    async def events(self, query: ports.EventQuery) -> Page[Event]:
         found = filter(query.matches, self._store.visible_items(Event, query.spaces))
         return self._stored_page(found, query.limit, query.offset, key=_event_key)
 
     @override
-    async def relations(self, query: RelationQuery) -> Page[Relation]:
+    async def relations(self, query: ports.RelationQuery) -> Page[Relation]:
         found = filter(query.matches, self._store.visible_items(Relation, query.spaces))
         if not query.newest_first:
             return self._stored_page(found, query.limit, query.offset)
@@ -474,7 +463,7 @@ class MemoryCatalog(MemoryView, documents.Catalog):
     """Scans the items that the ledger folded."""
 
     @override
-    async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:
+    async def projects(self, spaces: ports.Spaces, *, limit: int) -> Sequence[Space]:
         return projects_in_order(filter(is_project, self._store.visible_items(Space, spaces)))[
             :limit
         ]

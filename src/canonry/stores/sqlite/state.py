@@ -23,6 +23,7 @@ from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.log.schemas.world_types import EXIT
 from canonry.readmodels.edges import ALWAYS, Direction, OpenExit
 from canonry.readmodels.listing import NOBODY, TAG, List
+from canonry.readmodels.ports import state as ports
 from canonry.readmodels.ports.documents import (
     Documents,
     EdgeQuery,
@@ -30,18 +31,6 @@ from canonry.readmodels.ports.documents import (
     Places,
     ProposalQuery,
     SceneQuery,
-)
-from canonry.readmodels.ports.state import (
-    STATING_MAX,
-    EntityQuery,
-    EventQuery,
-    FactQuery,
-    IdentifierQuery,
-    ListQuery,
-    RelationQuery,
-    Spaces,
-    State,
-    TimelineQuery,
 )
 from canonry.readmodels.ports.view import PAGE_MAX, Page, View
 from canonry.readmodels.timeline import TimelineEvent
@@ -123,7 +112,7 @@ _LISTS: Final[Mapping[type, tuple[List, List]]] = {
 """The list of all items of a kind, and the list of those of an owner."""
 
 
-class SqliteState(SqliteView, State):
+class SqliteState(SqliteView, ports.State):
     """State queries over the tables that the ledger updates in its own transactions."""
 
     @override
@@ -153,7 +142,7 @@ class SqliteState(SqliteView, State):
         )
 
     @override
-    async def entities(self, query: EntityQuery) -> Page[Entity]:
+    async def entities(self, query: ports.EntityQuery) -> Page[Entity]:
         def select_page(db: apsw.Connection) -> Page[Entity]:
             def count(tag: str) -> int:
                 return sum(n for *_, n in list_counts(db, List.ENTITIES, TAG + tag, query.spaces))
@@ -182,17 +171,17 @@ class SqliteState(SqliteView, State):
         return await self._select_items(sql, values)
 
     @override
-    async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
+    async def entities_identified(self, query: ports.IdentifierQuery) -> Mapping[str, Page[Entity]]:
         return await self._read_consistent(lambda db: select_identified(db, query))
 
     @override
     async def identifier_owners(
-        self, query: IdentifierQuery
+        self, query: ports.IdentifierQuery
     ) -> Mapping[str, Page[IdentifierOwner]]:
         return await self._read_consistent(lambda db: select_identified(db, query, IdentifierOwner))
 
     @override
-    async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
+    async def entity_types(self, spaces: ports.Spaces) -> Mapping[str, int]:
         runs = await self._readers.run_short(
             lambda db: list_counts(db, List.ENTITIES, NOBODY, spaces)
         )
@@ -230,11 +219,11 @@ class SqliteState(SqliteView, State):
         )
 
     @override
-    async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
+    async def timeline(self, query: ports.TimelineQuery) -> Page[TimelineEvent]:
         return await self._read_consistent(lambda db: select_timeline(db, query))
 
     @override
-    async def list_items(self, kind: type[T], query: ListQuery) -> Page[T]:
+    async def list_items(self, kind: type[T], query: ports.ListQuery) -> Page[T]:
         whole, of_owner = _LISTS[kind]
         selection = Selection(
             listed=whole if query.owner is None else of_owner,
@@ -248,13 +237,13 @@ class SqliteState(SqliteView, State):
         return await self._read_page(selection, query.limit, query.offset)
 
     @override
-    async def facts(self, query: FactQuery) -> Page[Fact]:
+    async def facts(self, query: ports.FactQuery) -> Page[Fact]:
         return await self._read_page(facts_of(query), query.limit, query.offset)
 
     @override
     async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
         wanted = frozenset(map(plain_statement, statements))
-        keys = dict.fromkeys(map(statement_key, wanted), STATING_MAX)
+        keys = dict.fromkeys(map(statement_key, wanted), ports.STATING_MAX)
         found = await self._facts_by_key(List.FACTS_STATING, space, keys)
         return [fact for fact in found if plain_statement(fact.statement) in wanted]
 
@@ -263,11 +252,11 @@ class SqliteState(SqliteView, State):
         return await self._facts_by_key(List.FACTS_FRAMED, space, keys, newest=True)
 
     @override
-    async def events(self, query: EventQuery) -> Page[Event]:
+    async def events(self, query: ports.EventQuery) -> Page[Event]:
         return await self._read_page(events_of(query), query.limit, query.offset)
 
     @override
-    async def relations(self, query: RelationQuery) -> Page[Relation]:
+    async def relations(self, query: ports.RelationQuery) -> Page[Relation]:
         return await self._read_page(relations_of(query), query.limit, query.offset)
 
     async def _facts_by_key(
