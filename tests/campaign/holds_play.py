@@ -124,6 +124,8 @@ class PlotRun:
     plot: Plot
     random: Random
     secrets: bool = False
+    times: int | None = None
+    """So many times by chance are compared after a step before the last; None: all."""
     driver: ToolDriver = field(default_factory=make_driver)
     drivers: dict[str, ToolDriver] = field(default_factory=dict)
     done: list[Step] = field(default_factory=list)
@@ -137,6 +139,7 @@ class PlotRun:
     words: dict[str, Statement] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)
     checks: int = 0
+    step: int = 0
 
     async def begin_play(self) -> None:
         await self.driver.call("open", name="World")
@@ -149,9 +152,10 @@ class PlotRun:
             self.drivers[reader] = make_driver("Reader", beside=self.driver, characters=own)
 
     async def run_steps(self) -> None:
-        """Tell each step, and compare every reading after it."""
+        """Tell each step, and compare readings after it."""
         await self.begin_play()
         for step in self.plot:
+            self.step += 1
             if isinstance(step, Claim):
                 await self.claim_step(step)
             elif isinstance(step, Scene):
@@ -311,6 +315,8 @@ class PlotRun:
     async def compare_reads(self, view: View, driver: ToolDriver, reader: str) -> None:
         asked = {s.attribute for s in view.log if isinstance(s, Statement)}
         moments: list[int | str | None] = [None, *range(1394, 1418, 2), *self.turns]
+        if self.times is not None and self.step < len(self.plot):
+            moments = Random(self.checks).sample(moments, min(self.times, len(moments)))
         for at in moments:
             for name in sorted({s for a in asked for s in VALUES[a][0]}):
                 shown = await self.read_page(driver, name, at, view)

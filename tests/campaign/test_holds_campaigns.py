@@ -29,9 +29,9 @@ async def test_every_reader_of_a_plot_with_secrets_reads_what_the_model_says(
 
 
 async def run_plot(kind: str, attributes: str, seed: int = 0) -> None:
-    """Tell a plot, and compare each reading after each step."""
+    """Tell a plot; compare readings at some times after each step, and all after the last."""
     plot = draw_plot(seed, attributes, KINDS[kind])
-    result = PlotRun(plot=plot, random=Random(seed), secrets=KINDS[kind].secrets)
+    result = PlotRun(plot=plot, random=Random(seed), secrets=KINDS[kind].secrets, times=5)
 
     await result.run_steps()
 

@@ -36,6 +36,7 @@ SAMPLES_MAX, HEADS_MAX, SAMPLE_MAX = 24, 8, 60
 """So many texts that a pattern or a part of it matches are repeated, or stand in front."""
 
 TAILS: Final = ("", "!\n!", "\x00")
+_REPEAT: Final = re.compile(r"_REPEAT, \(\w+, (\w+)")
 _REPEATS: Final = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 
 
@@ -113,6 +114,11 @@ def _is_re(node: ast.AST) -> bool:
 def repeats_repetitions(pattern: re.Pattern[Any]) -> bool:
     """Return whether an unbounded repetition contains an unbounded repetition."""
     return any(repetition_depths(parse_pattern(pattern), 0))
+
+
+def has_repetition(pattern: re.Pattern[Any]) -> bool:
+    """Return whether a part of a pattern can match several times in a row."""
+    return any(most != "1" for most in _REPEAT.findall(repr(parse_pattern(pattern))))
 
 
 def repetition_depths(tree: Any, depth: int) -> Iterator[bool]:

@@ -15,6 +15,7 @@ from tests.meta.patterns import (
     Found,
     cpu_seconds,
     hard_texts,
+    has_repetition,
     patterns_in,
     repeats_repetitions,
     strays_in,
@@ -54,7 +55,12 @@ def patterns_of(path: Path) -> list[Found]:
 
 
 def superlinear(pattern: re.Pattern[Any], uses: tuple[str, ...]) -> str | None:
-    """A use and a text by which a pattern takes more than linear time, if there is one."""
+    """A use and a text by which a pattern takes more than linear time, if there is one.
+
+    Without a repetition, an attempt takes no more time in a longer text.
+    """
+    if not has_repetition(pattern):
+        return None
     lengths = (*(CLOSE if repeats_repetitions(pattern) else SHORT), LENGTH)
     hard = list(hard_texts(pattern))
     for start in range(0, len(hard), TOGETHER):
@@ -138,6 +144,14 @@ def test_every_module_that_matches_patterns_is_checked() -> None:
 )
 def test_nonlinear_patterns_are_found(expression: str, use: str) -> None:
     assert superlinear(re.compile(expression), (use,)) is not None
+
+
+@pytest.mark.parametrize(
+    "expression", [r"a{2}", r"(?:x[ab]+)?", r"(?=a*)b", r"(a)(?(1)b+|c)", r"(?!a{,9})b"]
+)
+def test_every_repetition_of_a_pattern_is_found(expression: str) -> None:
+    assert has_repetition(re.compile(expression))
+    assert not has_repetition(re.compile(r"a|(?:b?c)?|(?=d)[ef]"))
 
 
 @pytest.mark.parametrize("expression", [r"\s+", r"[^.!?\n]+[.!?]*", r"(?<!\d)\d+x", r"a{1,64}@"])
