@@ -12,6 +12,7 @@ from re import _constants as sre  # type: ignore[attr-defined] # the form of a p
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
+from canonry.language.reading import tokens
 from tests.meta.tree import PACKAGE
 
 USES: Final[dict[str, Callable[[Any, Any], object]]] = {
@@ -70,11 +71,18 @@ def compiled_patterns(value: Any, key: str = "") -> Iterator[tuple[str, re.Patte
     if isinstance(value, re.Pattern):
         yield key, value
     elif isinstance(value, dict):
-        for name, each in value.items():
+        for name, each in members_of(value).items():
             yield from compiled_patterns(each, f"{key}[{name!r}]")
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
             yield from compiled_patterns(each, f"{key}[{index}]")
+
+
+def members_of(table: dict[str, Any]) -> dict[str, Any]:
+    """The members of a table, with those that it makes when they are first asked for."""
+    if isinstance(table, tokens._ByLanguage):
+        return {code: table[code] for code in tokens._DATA}
+    return table
 
 
 def strays_in(path: Path) -> Iterator[int]:
@@ -93,6 +101,8 @@ def strays_in(path: Path) -> Iterator[int]:
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == tokens._ByLanguage.__name__:
+        yield from ast.walk(node)
     yield node
     for inner in ast.iter_child_nodes(node):
         yield from _outside_functions(inner)

@@ -35,30 +35,36 @@ _DATA: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """The table of each language as it is written."""
 
-_CHANGES: Final = {
-    code: {
+
+class _ByLanguage(dict[str, Any]):
+    """Members by language, made when a text of it is first read: bench compare, start."""
+
+    def __init__(self, make: Callable[[Mapping[str, Any]], object]) -> None:
+        self.make = make
+
+    def __missing__(self, code: str) -> Any:
+        return self.setdefault(code, self.make(_DATA[code]))
+
+
+_CHANGES: Final = _ByLanguage(
+    lambda data: {
         name: tuple(
             (re.compile(old), methodcaller("expand", new)) for old, new in data.get(name, ())
         )
         for name in ("cased", "rewrites")
     }
-    for code, data in _DATA.items()
-}
+)
 """Patterns with what replaces a match. `sub` would read a template again for each text."""
-_FORMS: Final = {
-    code: {
+_FORMS: Final = _ByLanguage(
+    lambda data: {
         name: re.compile("|".join(data.get(name, ())) or r"(?!)")
         for name in ("drop", "abbreviations", "addresses")
     }
-    for code, data in _DATA.items()
-}
-_DATE: Final = {
-    code: re.compile(date_form(data["months"], data["of"], data.get("nth_days", "")))
-    for code, data in _DATA.items()
-}
-_HOUR: Final = {
-    code: re.compile(hour_form(data.get("half_days", ""))) for code, data in _DATA.items()
-}
+)
+_DATE: Final = _ByLanguage(
+    lambda data: re.compile(date_form(data["months"], data["of"], data.get("nth_days", "")))
+)
+_HOUR: Final = _ByLanguage(lambda data: re.compile(hour_form(data.get("half_days", ""))))
 LIMITS: Final = {
     name: re.compile(rf"(?i)(?<!\w)({'|'.join(e[name] for e in _DATA.values())})(?:(?<=')|\s)")
     for name in ("onsets", "limits")
