@@ -344,9 +344,7 @@ async def find_passages(
     called = {**called, **await entity_names(canon, query.spaces, others)}
     services = canon.find_service(RecallServices)
     standing = await _still_cited(canon, query, cited, (*words.hits, *located.values()))
-    least = max(
-        questions.FIRST, _DENYING if denied else 0, RERANKED_MAX if services.reranking else 0
-    )
+    least = max(questions.FIRST, _DENYING * bool(denied), RERANKED_MAX * bool(services.reranking))
     ranked = ranking.rank_passages(
         words.asked,
         _ranking_candidates(
@@ -361,21 +359,23 @@ async def find_passages(
     )
     items = await canon.query_scope(query.spaces).items_by_id(each.id for each in ranked)
     good = (each for each in ranked if each.score > 0)
-    found: Sequence[FoundPassage]
-    found = [one for each in good for one in _shown_passages(each, query, items, hits)]
-    found = await _second_round(canon, query, words.asked, found, called)
+    shown = [one for each in good for one in _shown_passages(each, query, items, hits)]
+    found = await _second_round(canon, query, words.asked, shown, called)
     found, no_reranking = await _rerank_first(canon, gist, found, called)
-    if denied:  # the first ones with the same denial come first
-        first = sorted(
-            found[:_DENYING], key=lambda hit: not questions.has_denial(hit.passage.text, denied)
-        )
-        found = _reorder_first(found, first)
+    found = _put_denials_first(found, denied)
     return FoundPassages(
         hits=found[: query.limit],
         items=items,
         degraded=(*no_meaning, *no_words, *no_reranking),
         behind=0 if services.recall is None else services.recall.commits_behind,
     )
+
+
+def _put_denials_first(found: Sequence[FoundPassage], denied: frozenset[str]) -> list[FoundPassage]:
+    """Return the passages with those first, among the first, that deny what the question denies."""
+    head = found[: _DENYING if denied else 0]
+    first = [hit for hit in head if questions.has_denial(hit.passage.text, denied)]
+    return _reorder_first(found, [*first, *(hit for hit in head if hit not in first)])
 
 
 async def _still_cited(
