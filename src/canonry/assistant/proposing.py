@@ -36,7 +36,7 @@ from canonry.assistant.corrections import execute_change, require_possible, stag
 from canonry.assistant.disputes import documents_of, doubtful_statements, say_once, with_sayers
 from canonry.assistant.first_sentences import join_first, join_parts
 from canonry.assistant.reviewing import judge_waiting, outcomes_of
-from canonry.assistant.rows import Row, cut_text, without_empty
+from canonry.assistant.rows import Row, cut_text, rows_of, without_empty
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.undoing import what_items_say
 from canonry.assistant.wording import COUNTED, HINTS
@@ -58,9 +58,8 @@ from canonry.canon.session.commit_change import audience_for, audiences_of, draf
 from canonry.canon.session.snippets import SAID_TITLE, QuotedText, keep_quotes
 from canonry.gateway.limits import checked_text
 from canonry.gateway.tool import Arguments, Reply
-from canonry.language.reading.reading import read_statements
 from canonry.language.reading.tokens import word_table
-from canonry.language.texts.stems import is_part_of, unknown_name, words_of_name
+from canonry.language.texts.stems import is_part_of, words_of_name
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus, ProposalType
@@ -72,7 +71,6 @@ from canonry.values.audience import EVERYBODY, Audience, audience_covers, audien
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.values.json_values import encode_json, fold_text
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
-from canonry.values.statements import PHRASE
 
 _NAMED_MAX: Final = 3
 """The most items that a hint names."""
@@ -120,7 +118,6 @@ async def hints_on_readers(
     return hints
 
 
-_NUMBER: Final = re.compile(r" \d+(?:\.\d+)*\b")
 _OF_OWNER: Final = re.compile(r"\b(?:I|me|my|mine|we|us|our)\b")
 """The words for the owner of an account, who is no entity."""
 
@@ -144,8 +141,8 @@ async def hints_on_links(
             open_ones.append((_UnlinkedClaim(claim, evidence[n], rows[n].get("id")), mentions))
     found = [(one, await _link_hint(reading, one, named)) for one, named in open_ones[:_NAMED_MAX]]
     hints = [hint for _, hint in found if hint]
-    if unknown := [one for one, hint in found if not hint]:
-        hints.append(_hint_on_new(unknown))
+    if unknown := [f'"{one.claim["says"].strip()}"' for one, hint in found if not hint]:
+        hints.append(HINTS["new" if len(unknown) == 1 else "several"].format(join_parts(unknown)))
     if len(open_ones) > _NAMED_MAX:
         hints.append(f"{len(open_ones) - _NAMED_MAX} more claims are not linked to an entity.")
     return hints
@@ -158,19 +155,10 @@ class _UnlinkedClaim(NamedTuple):
     evidence: Sequence[Evidence]
     made: str | None
 
-    @property
-    def guessed_name(self) -> str:
-        """The name that the text may be about, as written: its first name, else its subject."""
-        says = self.claim["says"]
-        said = read_statements(says, {})
-        own = said[0].subject.removeprefix(PHRASE).replace("_", " ").split() if said else ()
-        name = unknown_name(says) or " ".join(one for one in says.split() if one in own)
-        number = _NUMBER.match(says.partition(name)[2]) if name else None
-        return f"{name}{number[0]}" if number else name
-
     def linking_call(self, about: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of a call that links the claim and replaces its item."""
-        claim = {**self.claim, "about": about, **({"replaces": self.made} if self.made else {})}
+        wrong = {"replaces": self.made, "reason": "It was linked to no entity."}
+        claim = {**self.claim, "about": about, **(wrong if self.made else {})}
         evidence = [each.ref for each in self.evidence]
         return {"claims": [claim], **({"evidence": evidence} if evidence else {})}
 
@@ -192,16 +180,6 @@ async def _link_hint(reading: ClaimReader, unlinked: _UnlinkedClaim, mentions: M
     name, reference = _name_references(near)[0]
     call = encode_json(unlinked.linking_call([reference, *others])).decode()
     return f'"{says}" is linked to no entity{linked}. If {name} is meant: propose {call}'
-
-
-def _hint_on_new(unlinked: Sequence[_UnlinkedClaim]) -> str:
-    """Return a hint on claims about nobody known, with a call that adds the first one's entity."""
-    says = join_parts([f'"{one.claim["says"].strip()}"' for one in unlinked])
-    says += f" {'is' if len(unlinked) == 1 else 'are'} linked to no entity."
-    name, call = unlinked[0].guessed_name, unlinked[0].linking_call([unlinked[0].guessed_name])
-    like = [one.linking_call([name])["claims"][0] for one in unlinked if one.guessed_name == name]
-    call["claims"] = [{"kind": "entity", "name": name, "type": "thing"}, *like]
-    return says + HINTS["new" if name else "nameless"].format(name, encode_json(call).decode())
 
 
 def _name_references(near: Sequence[Entity | str]) -> list[tuple[str, str]]:
@@ -393,6 +371,8 @@ async def _propose_judged(
         reply["hint"] = f"{reply['hint']} {HINTS['changed']}"
     known = [e.canonical_id for e in verdicts if decides and not dry and KNOWN in e.rationale]
     reply |= without_empty({"known": known})
+    if any("when" in one for one in meant):
+        await _add_times_read(context, meant, reply["verdicts"])
     reply |= without_empty({"kept_for": await _limited_readers(context, verdicts, readers)})
     if not decides and not dry:
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
@@ -412,6 +392,19 @@ async def _propose_judged(
         hints = [*await hints_on_links(reading, meant, cited_by, new), *hints]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
+
+
+async def _add_times_read(
+    context: CallContext, claims: Sequence[Mapping[str, Any]], rows: Sequence[Row]
+) -> None:
+    """Add to each row of a new item its time as it was read, if `when` is in words."""
+    timed = [one.get("when", "0")[0] not in "0123456789" for one in claims]
+    ids = {row["id"] for row, words in zip(rows, timed, strict=True) if words and "id" in row}
+    items = await context.canon.caller_scope(context.caller).items_by_id(ids)
+    shown = {row["id"]: row for row in await rows_of(context, [*items.values()])}
+    for row in (one for one in rows if one.get("id") in shown):
+        read = shown[row["id"]]
+        row |= {name: read[name] for name in ("from", "when") if name in read}
 
 
 async def _limited_readers(

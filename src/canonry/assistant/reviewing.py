@@ -649,7 +649,8 @@ async def _end_item(context: CallContext, of: Sequence[str], arguments: Argument
             raise
         when = "" if ended_at is None else f" ({context.time_in_words(ended_at)})"
         return {"note": f"This had already ended{when}: {says}.", "id": relation.id}
-    return {"note": f"Ended: {says}.", "id": ended.id}
+    on = f" on {context.time_in_words(until)}" if until is not None else ""
+    return {"note": f"Ended{on}: {says}.", "id": ended.id}
 
 
 _SHOWN: Final = 10  # a retcon may touch hundreds of items; a reply shows the first

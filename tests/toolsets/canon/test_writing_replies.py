@@ -134,14 +134,6 @@ HINTED: list[list[tuple[str, dict[str, Any]]]] = [
     [claim_call(kind="fact", says="Berg sleeps.", about="Ana")],
     [claim_call(kind="relation", type="KNOWS", to="Ana Berg", **{"from": "Bo"})],
     [claim_call(**{**ANA, "type": "village"})],
-    [claim_call(kind="fact", says="Cy's bedtime is 8 pm.")],
-    [claim_call(kind="event", says="Cy sings")],
-    [
-        (
-            "propose",
-            {"said": "So.", "claims": [f"The blue room {e}." for e in ("seats 8", "is warm")]},
-        )
-    ],
     [
         claim_call(kind="fact", says="Ana Berg weighs 60 kg."),
         claim_call(kind="fact", says="Ana Berg weighs 70 kg."),
@@ -172,6 +164,55 @@ async def test_each_call_in_a_hint_or_error_works(
     assert calls, body
     for tool, arguments in calls:
         await driver.call(tool, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("claims", "start"),
+    [
+        (
+            ["Cy's bedtime is 8 pm."],
+            '"Cy\'s bedtime is 8 pm." is linked to no entity, so find shows it',
+        ),
+        (
+            [{"kind": "event", "says": "Cy sings"}],
+            '"Cy sings" is linked to no entity, so find shows it',
+        ),
+        (
+            ["The blue room seats 8.", "The blue room is warm."],
+            '"The blue room seats 8." and "The blue room is warm." are linked to no entity, so',
+        ),
+    ],
+)
+async def test_claims_about_nobody_known_are_named_once(claims: list[Any], start: str) -> None:
+    driver = make_driver()
+    await driver.call("open", name="Home")
+
+    reply = await driver.call("propose", said="So.", claims=claims)
+
+    assert reply["hint"].startswith(start)
+    assert reply["hint"].count("linked to no entity") == 1
+
+
+async def test_a_time_in_words_is_shown_as_it_was_read() -> None:
+    driver = make_driver()
+    await driver.call("open", name="Home", about="Our household.")
+    await driver.call("propose", said="Two.", claims=[ANA, TWIN])
+    claims = [
+        {"kind": "fact", "says": "Ana Berg is ill.", "when": "yesterday"},
+        {"kind": "event", "says": "Ana Lund moved", "when": "in March 2024"},
+        {"kind": "fact", "says": "Ana Lund has a dog.", "when": "2024-03-01"},
+        {"kind": "fact", "says": "Ana Lund sings."},
+    ]
+
+    rows = (await driver.call("propose", said="So.", claims=claims))["verdicts"]
+
+    times = [{one: row[one] for one in ("from", "when") if one in row} for row in rows]
+    assert times == [
+        {"from": "14 January 2025"},
+        {"when": "March 2024"},
+        {},
+        {},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -362,7 +362,7 @@ async def find_passages(
     shown = [one for each in good for one in _shown_passages(each, query, items, hits)]
     found = await _second_round(canon, query, words.asked, shown, called)
     found, no_reranking = await _rerank_first(canon, gist, found, called)
-    found = _put_denials_first(found, denied)
+    found = _put_denials_first(found, denied) if denied else found
     return FoundPassages(
         hits=found[: query.limit],
         items=items,
@@ -373,7 +373,7 @@ async def find_passages(
 
 def _put_denials_first(found: Sequence[FoundPassage], denied: frozenset[str]) -> list[FoundPassage]:
     """Return the passages with those first, among the first, that deny what the question denies."""
-    head = found[: _DENYING if denied else 0]
+    head = found[:_DENYING]
     first = [hit for hit in head if questions.has_denial(hit.passage.text, denied)]
     return _reorder_first(found, [*first, *(hit for hit in head if hit not in first)])
 
