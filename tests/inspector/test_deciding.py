@@ -125,7 +125,7 @@ async def test_retraction_and_ending_are_different_actions(harbour: Harbour) -> 
 
     assert "retracted" in await reader.read_page(f"/thing/{fact}")
     assert "A lie" in await reader.read_page(f"/thing/{fact}")
-    assert "1207-11-05" in await reader.read_page(f"/thing/{relation}")
+    assert "5 November 1207" in await reader.read_page(f"/thing/{relation}")
 
 
 async def test_rules_decide_when_asked(harbour: Harbour) -> None:
