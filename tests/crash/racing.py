@@ -141,7 +141,7 @@ async def a_world(place: Place) -> World:
     """A universe with a story and a scene."""
     async with place.run_server() as server:
         world = await _open_world(server)
-        assert await server.end() == 0
+        assert await server.end_process() == 0
     return world
 
 
