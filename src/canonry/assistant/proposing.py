@@ -378,12 +378,8 @@ async def _propose_judged(
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
         asks = any(row.get("rule") == entity_known.id for row in reply["verdicts"])
         reply |= {"kept": True, "hint": f"{kept} {reply['hint']}" if asks else kept}
-    retracted = {
-        one
-        for each in verdicts
-        if each.status is ProposalStatus.ACCEPTED and decides and not dry
-        for one in (*(end["id"] for end in each.ends), *each.conflicts)
-    }
+    done = [e for e in verdicts if e.status is ProposalStatus.ACCEPTED and decides and not dry]
+    retracted = {one for e in done for one in (*(end["id"] for end in e.ends), *e.conflicts)}
     if retracted and (more := await judge_waiting(context, retracted)):
         reply["judged_again"] = more
     cited_by = [evidence if dry else one.evidence for one in proposals]
