@@ -61,6 +61,7 @@ _OBSERVED: Final = 5
 _RESTING: Final = 10
 _LABEL_MAX: Final = 120  # a label only has to be recognised
 _GOES_ON: Final = "For the rest, call changes with since={}."
+_OLDER: Final = "Older changes are not listed. For them, call changes with since={}."
 _NARROWER: Final = "There are more differences. Raise `limit`, or choose nearer states."
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
 _A_CHANGE: Final = 360
@@ -309,11 +310,11 @@ async def _show_changes(canon: Canon, caller: Caller, arguments: Arguments) -> R
         )
     page = read_page({"limit": arguments["limit"]} if "limit" in arguments else {})
     rows: list[Row] = []
-    left = 0
+    left, older = 0, False
     for context in contexts:
         part = await _changes_in(context, arguments)
         rows += [with_space_name(row, context, contexts) for row in part["changes"]]
-        left += part["left"]
+        left, older = left + part["left"], older or "hint" in part
     rows.sort(key=lambda row: parse_instant(row["when"]))
     some = rows[: page.limit] if since else rows[-page.limit :]
     kept = _fit_changes(some, page, newest=not since)
@@ -324,7 +325,9 @@ async def _show_changes(canon: Canon, caller: Caller, arguments: Arguments) -> R
     cursor = kept[-1]["when"] if kept else given
     reply: Row = {"changes": kept, "cursor": cursor, "left": left}
     reply |= await _show_differences(contexts, arguments)
-    return {**reply, "hint": _GOES_ON.format(cursor)} if left else reply
+    if left or older or len(kept) < len(rows):
+        reply["hint"] = _GOES_ON.format(cursor) if since else _OLDER.format("an earlier time")
+    return reply
 
 
 async def _show_differences(contexts: Sequence[CallContext], arguments: Arguments) -> Row:
@@ -375,12 +378,15 @@ async def _changes_in(context: CallContext, arguments: Arguments) -> Reply:
             last = own
     newest = query.after is None and query.since is None
     kept = _fit_changes(rows, page, newest=newest)
-    cursor, left = found.cursor, found.left
-    if len(kept) < len(rows) and not newest:
+    cursor, left, cut = found.cursor, found.left, len(rows) - len(kept)
+    if cut and not newest:
+        left += cursor - kept[-1]["at"]
         cursor = Position(kept[-1]["at"])
-        left += len(rows) - len(kept)
     reply: Row = {"changes": kept, "cursor": str(cursor), "left": left}
-    if left:
+    before = rows[cut - 1]["at"] if cut else cursor - len(found.written)
+    if newest and before:
+        reply["hint"] = _OLDER.format(max(0, before - page.limit))
+    elif left:
         reply["hint"] = _GOES_ON.format(cursor)
     return reply
 

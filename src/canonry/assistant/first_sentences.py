@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from canonry.assistant.call_context import PAGE_DEFAULT
 from canonry.assistant.rows import Row
 from canonry.gateway.tool import Arguments
 
@@ -134,11 +133,12 @@ def _changes_sentence(arguments: Arguments, reply: Row) -> str:
     also = f"; {differing} are listed" if "differences" in reply else ""
     if not rows:
         return f"Nothing was recorded {'since then' if 'since' in arguments else 'here'}{also}."
-    more = f", and {left} more follow" if left else ""
-    if left and len(rows) < arguments.get("limit", PAGE_DEFAULT):
-        more += ", as this page is full"
     newest = "" if "since" in arguments else "the newest "
-    return f"Listed: {newest}{count_in_words(len(rows), 'change')}, oldest first{more}{also}."
+    listed = f"{newest}{count_in_words(len(rows), 'change')}"
+    if left and reply["cursor"].isdecimal():  # of one space: the log counts its commits
+        listed += f" up to commit {reply['cursor']}"
+        also = f"; {left} more {'commit follows' if left == 1 else 'commits follow'}{also}"
+    return f"Listed: {listed}, oldest first{also}."
 
 
 def _context_sentence(_: Arguments, reply: Row) -> str:

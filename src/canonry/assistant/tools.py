@@ -105,10 +105,9 @@ def _with_call(error: CanonryError, tool: str, call: dict[str, Any]) -> CanonryE
     calls = [call] if claimed else []
     if near:
         ids = ((found := _ID.search(one)) and found[0] for one in near)
-        names = details.pop("names", ()) or [i or one for i, one in zip(ids, near, strict=True)]
         details["candidates"], calls = near, []
-        for name in names:
-            part[last] = name
+        for one, i in zip(near, ids, strict=True):
+            part[last] = i or one
             calls.append(deepcopy(call))
     made = [{"tool": tool, "arguments": each} for each in calls]
     more = {"calls": made} if len(made) > 1 else {"call": made[0]} if made else {}

@@ -205,7 +205,7 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
 
     Raises:
         InvalidInput: `space.ambiguous`, with the candidates.
-        NotFound: `space.unknown`, with the existing names.
+        NotFound: `space.unknown`, with the nearest name.
     """
     wanted = named if named is not None else caller.world
     if wanted is not None and is_uuid(wanted):
@@ -223,12 +223,15 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
         if found:
             message = f"{len(found)} spaces match this name. Name one by its id."
             raise InvalidInput(
-                "space.ambiguous", message, path="/space", **_named_candidates(found)
+                "space.ambiguous", message, path="/space", candidates=_usable_names(found)
             )
     near = get_close_matches(text, [fold_text(each.name) for each in spaces], n=1)
-    guess = next((f" Did you mean {e.name}?" for e in spaces if [fold_text(e.name)] == near), "")
+    meant = _usable_names([each for each in spaces if [fold_text(each.name)] == near])
+    guess = f" Did you mean {' or '.join(meant)}?" if meant else ""
     message = f"There is no space with this name or id.{guess}"
-    raise NotFound("space.unknown", message, path="/space", **_named_candidates(spaces))
+    raise NotFound(
+        "space.unknown", message, path="/space", **({"candidates": meant} if meant else {})
+    )
 
 
 def _used_last(spaces: Sequence[ChosenSpace], caller: Caller) -> ChosenSpace | None:
@@ -252,16 +255,12 @@ def _only_space(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
     if not spaces:
         message = "This caller may see no space. Ask the operator to grant one."
         raise NotFound("space.unknown", message, path="/space")
-    names_of = [fold_text(each.name) for each in spaces]
     if not held:
         message = "Nothing is stored yet. Open a space, or name the space 'account'."
     else:
         message = f"There are {len(held)} spaces. Name one in /space."
     ordered = sorted(held or spaces, key=lambda each: not each.may_have_stories)
-    names = [e.name if names_of.count(fold_text(e.name)) == 1 else e.id for e in ordered]
-    raise InvalidInput(
-        "space.ambiguous", message, path="/space", names=names, **_named_candidates(held or spaces)
-    )
+    raise InvalidInput("space.ambiguous", message, path="/space", candidates=_usable_names(ordered))
 
 
 def _is_exactly(space: ChosenSpace, text: str) -> bool:
@@ -277,8 +276,11 @@ def _begins_with(space: ChosenSpace, text: str) -> bool:
     return bool(text) and (fold_text(space.name).startswith(text) or space.id.startswith(text))
 
 
-def _named_candidates(spaces: Sequence[ChosenSpace]) -> dict[str, object]:
-    return {"candidates": [f"{e.name} ({e.kind} {e.id})" for e in spaces[:_SHOWN_MAX]]}
+def _usable_names(spaces: Sequence[ChosenSpace]) -> list[str]:
+    """Return the name of each space, or its id if another one has the same name."""
+    names = [fold_text(each.name) for each in spaces]
+    alone = (names.count(each) == 1 for each in names)
+    return [e.name if one else e.id for e, one in zip(spaces[:_SHOWN_MAX], alone, strict=False)]
 
 
 def _chosen_space(space: Space) -> ChosenSpace:
