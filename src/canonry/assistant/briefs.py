@@ -27,7 +27,7 @@ from canonry.gateway.tool import Arguments, Reply
 from canonry.language.texts.stems import query_stems, stems_of
 from canonry.log import entries as log
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Fact
+from canonry.log.items.facts import Event, Fact
 from canonry.log.items.scenes import Scene, Story, Turn
 from canonry.log.items.sources import Snippet
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
@@ -154,6 +154,8 @@ async def _brief_sections(
         entities = [entity, *(e for e in near.values() if e.id != entity.id)]
     others = [one for one in entities if one is not entity]
     around = [e for one in others for e in await _statements_about_item(context, one)]
+    if entity is not None and asked:
+        around = [e for e in around if isinstance(e, Event) or asked & {*stems_of(_words_of(e))}]
     about_anything = entity is not None and results and not any(map(involved_entities, found))
     if about_anything or (entity is None and question is None):
         every = [e for kind in ASSERTED for e in (await of_kind(context, kind, limit=_FOUND))[0]]

@@ -80,7 +80,7 @@ async def with_sayers(context: CallContext, reply: Row) -> Row:
     said = await who_said(context, ids) if ids else {}
 
     def named(text: str) -> str:
-        return _STATED_BY.sub(lambda e: _sayer(said.get(e[1], ""), text[e.end() :]), text)
+        return _STATED_BY.sub(lambda e: _sayer(said.get(e[1], "")), text)
 
     for row in (one for one in rows if "perhaps_against" in one):
         for each in (row, *disputed[id(row)]):
@@ -127,10 +127,9 @@ async def _replace_ids(context: CallContext, note: str) -> str:
     return _ID.sub(lambda one: f'"{texts.get(one[0]) or one[0]}"', note)
 
 
-def _sayer(by: str, statement: str) -> str:
-    """Return who said a statement, or nothing if the quoted text is the statement itself."""
-    same = fold_text(statement.replace("_", " ")).startswith(fold_text(by.strip('".')))
-    return "" if same else f"{by} says: "
+def _sayer(by: str) -> str:
+    """Return who said a statement, or nothing if only a quoted text did: it has the same words."""
+    return "" if not by or by.startswith('"') else f"{by} says: "
 
 
 def _claims_against(row: Row) -> list[Row]:

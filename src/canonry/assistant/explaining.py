@@ -1,5 +1,6 @@
 """The tools `why`, `timeline`, `changes` and `context`."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -43,7 +44,6 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, FactDraft, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, TurnDraft
-from canonry.log.items.secret_parts import audience_of
 from canonry.log.items.sources import InterpretationRun, SnippetDraft, Source, SourceType
 from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX, STATE_TAGS
 from canonry.log.schemas.schemas import RegisteredSchema
@@ -64,6 +64,8 @@ _GOES_ON: Final = "For the rest, call changes with since={}."
 _OLDER: Final = "Older changes are not listed. For them, call changes with since={}."
 _NARROWER: Final = "There are more differences. Raise `limit`, or choose nearer states."
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
+_ACCEPTED: Final = re.compile(r"^accepted on the authority \w+ with a score of [\d.e-]+(?:; )?")
+"""The part of a reason that other members of `judged` give."""
 _A_CHANGE: Final = 360
 """The bytes of a reply for each change that `limit` asks for."""
 _SILENT_KINDS: Final = frozenset({"proposal", "observation", "run"})
@@ -120,20 +122,24 @@ async def _evidence_row(context: CallContext, traced: explain.TracedEvidence, pa
 
 def _judgement_row(found: explain.Explanation) -> Row:
     row: Row = {}
-    proposal = found.proposal
+    proposal, commit = found.proposal, found.commit
+    by = commit.actor.agent_id if commit is not None else None
     if proposal is not None and (ruling := proposal.decision or proposal.review) is not None:
         judged = {
             "rule": ruling.rule,
-            "because": ruling.rationale,
+            "because": _ACCEPTED.sub("", ruling.rationale),
             "score": None if ruling.score is None else round(ruling.score, 2),
-            "proposed_by": proposal.proposed_by,
+            "proposed_by": proposal.proposed_by if proposal.proposed_by != by else None,
             "authority": proposal.authority.value,
-            "decided_by": ruling.decided_by,
+            "decided_by": ruling.decided_by if ruling.decided_by != by else None,
         }
         row["judged"] = without_empty(judged)
-    if found.commit is not None:
-        at = render_instant(found.commit.recorded_at)
-        row["recorded"] = {"when": at, "by": found.commit.actor.agent_id, "tool": found.commit.tool}
+    if commit is not None:
+        row["recorded"] = {
+            "when": render_instant(commit.recorded_at),
+            "by": by,
+            "tool": commit.tool,
+        }
     if found.fall is not None:
         fall, item = found.fall.commit, found.thing
         ends = {name: getattr(item, name, None) for name in SUCCESSORS}
@@ -499,8 +505,6 @@ def short_text(
     """Return an item in a few words."""
     row = row_of(item, names, around or {}, full=False)
     silent = isinstance(item, Scene | Memory)  # only their titles are shown
-    if audience_of(item) and (title := row.get("document") or row.get("scene")):
-        return str(title)  # which is enough for the text of a secret
     text = "" if silent else cut_text(row.get("says", ""), most=_LABEL_MAX)
     return row.get("name") or text or kind_of(item)
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import merge
-from itertools import product
+from itertools import chain, product
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -29,15 +29,17 @@ from canonry.assistant.rows import (
     former_names,
     name_once,
     newer_than,
+    properties_of,
     row_of,
     rows_of,
     without_empty,
 )
 from canonry.assistant.spaces import MORE, SPACES_MAX, contexts_of, find_item_in, with_space_name
 from canonry.assistant.tools import canon_tool
-from canonry.assistant.wording import ASKING, NOTES, SEARCHED
+from canonry.assistant.wording import ASKING, NOTES, PLACING, SEARCHED
 from canonry.canon.canonization.proposals import list_proposals
 from canonry.canon.queries import listings
+from canonry.canon.queries.names import WORDY
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.snippets import SAID_TITLE
@@ -66,9 +68,13 @@ from canonry.records.usecases.snapshots import read_snapshot
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.json_values import encode_json
 from canonry.values.provenance import CanonLevel
+from canonry.values.state_tags import is_gone
+from canonry.values.statements import Phase
 
 _FEW: Final = 3
 """The most rows about the subjects of a search that nothing answers."""
+_SHARED: Final = 2
+"""If a row has all words of a longer search, rows with one of them do not answer it."""
 _STATEMENTS: Final = frozenset({FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION})
 _NOT_READ: Final = frozenset({"id", "kind", "disputed", "space", "for"})
 _READ_WHOLE: Final = ("text", "description", "summary")
@@ -156,10 +162,13 @@ def _answers_in(
 
     subjects: defaultdict[str, set[str]] = defaultdict(set)
     has: dict[str, set[str]] = {}
+    texts = set[str]()
     for row, item in zip(rows, items, strict=True):
         parts = [each for name, each in row.items() if name not in _NOT_READ]
         has[row["id"]] = words_in((*parts, *(getattr(item, name, "") for name in _READ_WHOLE)))
-        names = row.get("about", [row["name"]] if isinstance(item, Entity) else [])
+        told = isinstance(item, Entity) and _is_told_text(item)
+        texts |= {row["id"]} if told else set()
+        names = row.get("about", [row["name"]] if isinstance(item, Entity) and not told else [])
         if isinstance(item, Relation):  # the words beside its type are names
             names = str(row["says"]).split(f" {item.rel_type.replace('_', ' ').lower()} ")
         for name in names:
@@ -167,19 +176,27 @@ def _answers_in(
     named = {name: its for name, its in subjects.items() if its}
     known = set[str]().union(*named.values())
     asked = [each for each in words if each not in known and words[each] not in ASKING]
-    if text.rstrip()[-1:] != "?" and len(sought) >= len({*terms_of(text)}):
+    if listed := text.rstrip()[-1:] != "?" and len(sought) >= len({*terms_of(text)}):
         asked = [*words]  # of keywords, each name counts
     informative = {each for each in asked if not each.isdecimal()} or {*asked}
-    good = [row for row in rows if has[row["id"]] & informative or row["id"] in strong]
+    most = max((len(each & informative) for each in has.values()), default=0)
+    least = 2 if not listed and _SHARED < most == len(informative) else 1
+    good = [e for e in rows if len(has[e["id"]] & informative) >= least or e["id"] in strong]
+    if not informative and "where" in terms_of(text):
+        good = [e for e in rows if PLACING & {*terms_of(str(e.get("says")))}]
     good = good or [
         row for row in rows if 1 < len(named) == len(named.keys() & row.get("about", ()))
     ]
     good = [row for row in good if "refused" not in row] or good
     said = [each for row in good if row["kind"] in _STATEMENTS for each in stems_of(row["says"])]
-    quoted = {row["says"] for row in good if row["kind"] == "passage"}
+    passages = [row for row in good if row["kind"] == "passage"]
+    quoted = {row["says"] for row in passages}
+    titled = {row.get("document") for row in passages}
+    good = [e for e in good if e["id"] not in texts or e["name"] not in titled]
     good = [e for e in good if e.get("name") not in quoted and not _repeats(e, {*said}, sought)]
     if informative and named and not good:
-        return _Answer(rows[:_FEW], [words[each] for each in asked], [*named])
+        some = [row for row in rows if row["id"] not in texts]
+        return _Answer(some[:_FEW], [words[each] for each in asked], [*named])
     dated = bool(read_times(text, GREGORIAN, None))
     numbers = [] if dated else [each for each in asked if each.isdecimal()]
     lacking = [each for each in numbers if not any(each in has[row["id"]] for row in good)]
@@ -187,6 +204,12 @@ def _answers_in(
     whole = whole or any(row["kind"] == "document" for row in rows)  # only its title is shown
     whole = whole or (dated and any(row.keys() & {"from", "until", "when"} for row in rows))
     return _Answer(good or rows, lacking, whole=whole or text.rstrip()[-1:] != "?")
+
+
+def _is_told_text(entity: Entity) -> bool:
+    """Return whether an account's record only holds a text that was told, and its title."""
+    told = entity.naming is not None and entity.shown_type in WORDY
+    return told and properties_of(entity).keys() <= {"title", "content"}
 
 
 def _repeats(row: Row, said: Collection[str], sought: Collection[str]) -> bool:
@@ -581,7 +604,15 @@ async def statements_of(
     facts = await canon.state.facts(FactQuery(level=CanonLevel.CANON, limit=_EACH, **about))
     ties = await canon.state.relations(RelationQuery(current=not ended, limit=_EACH, **about))
     holding = [each for each in facts.items if ended or canon.viewpoint.may_show(each)]
+    if any(map(is_gone, tags_then(entity, canon.viewpoint))):
+        holding = [each for each in holding if not _only_ends(each)]
     return sorted(holding, key=lambda each: (each.position, each.statement)), ties.items
+
+
+def _only_ends(fact: Fact) -> bool:
+    """Return whether a fact only says that a state ended, which is clear of the dead."""
+    said = fact.statements
+    return bool(said) and all(each.phase is Phase.ENDS for each in said)
 
 
 _STATED: Final = (
@@ -603,7 +634,12 @@ async def _statement_rows(context: CallContext, entity: Entity, page: RowPage) -
     most = max(page.limit, _AROUND if page.full else 0)
     known_facts, tied = await statements_of(context, entity)
     rows = await rows_of(context, (*known_facts[-most:], *tied[-most:]))
-    against = await disputes_of(context, {row["id"] for row in rows})
+    ids = {row["id"] for row in rows}
+    against = await disputes_of(context, ids)
+    for other in chain(*against.values()):
+        if other["id"] in ids:  # it has a row of its own
+            other.pop("says")
+            other.pop("said_by", None)
     rows = name_once([{**row, "disputed": against.get(row["id"])} for row in rows])
     brief = [without_empty({n: row[n] for n in _STATED if n in row}) for row in rows]
     shown = min(len(known_facts), most)

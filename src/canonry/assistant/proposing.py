@@ -499,7 +499,8 @@ def _advice_for(left: Sequence[Row], written: bool) -> str:  # noqa: FBT001
     if not (open_ones := [row for row in left if row.get("rule") not in HINTS]):
         return HINTS[left[0]["rule"]]  # nobody can overrule these rules
     how = "light" if all(row.get("rule") == ACCEPTED_RULE for row in open_ones) else "against"
-    return HINTS[how if written else f"{how}-dry"].format(open_ones[0].get("proposal"))
+    advice = HINTS[how if written else f"{how}-dry"].format(open_ones[0].get("proposal"))
+    return " ".join(filter(None, (advice, HINTS.get(f"also {open_ones[0].get('rule')}"))))
 
 
 async def _may_change(context: CallContext, verdicts: Sequence[ProposalVerdict]) -> bool:

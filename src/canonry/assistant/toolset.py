@@ -31,7 +31,7 @@ CANON: Final = Toolset(
     ),
     remedies={
         "name.unknown": "Use find to search by words.",
-        "space.unknown": "Use spaces to list them. To read in all, omit `space`; to write to a new one, open it.",
+        "space.unknown": "Use spaces to list them. Omit `space` to read in all, or open a new one.",
         "entity.other-audience": "Use decide reveal to let everybody know of an item.",
         "proposal.of-a-scene": "Use tell with end_scene to close a scene.",
     },

@@ -16,8 +16,8 @@ _TABLE: Final = read_toml(__package__, "wording.toml")
 _GAMES: Final = frozenset(_TABLE["games"].split())
 NOTES, KINDS, HOLDS, SEARCHED = (_TABLE[e] for e in ("notes", "kinds", "holds", "searched"))
 """Sentences of replies; by kind, what spaces are and hold; and how searches without a part ran."""
-ASKING: Final = frozenset(_TABLE["asking"].split())
-"""Words of a question that do not tell what it is about."""
+ASKING, PLACING = (frozenset(_TABLE[name].split()) for name in ("asking", "placing"))
+"""Words of a question that do not tell what it is about; those of a statement about a place."""
 HINTS: Final[Mapping[str, str]] = _TABLE["hints"]
 COUNTED, OUTCOMES = (_TABLE[e] for e in ("counted", "outcomes"))
 """Words for the outcome of rules and of claims, after a call and after a dry run."""

@@ -114,6 +114,7 @@ async def test_an_unanswered_question_is_reported_as_such(question: str, known: 
             'Nothing is known here that mentions "mends" or "braces". About Mia there is:',
         ),
         ("What of the cavity 12?", ["The dentist said that Max has a cavity"], "No row has all"),
+        ("Where is Mia?", ["Mia goes to school in Graz"], "Found 1 fact."),
         ("Mia school 12", ["Mia goes to school in Graz"], 'None of them mentions "12".'),
     ],
 )
