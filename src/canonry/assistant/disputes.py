@@ -78,9 +78,10 @@ async def with_sayers(context: CallContext, reply: Row) -> Row:
     texts = (e for row in _rows_in(reply) for e in row.values() if isinstance(e, str))
     ids.update(one for text in texts for one in _STATED_BY.findall(text))
     said = await who_said(context, ids) if ids else {}
+    sayers = {i: by for i, by in said.items() if by and by[0] != '"'}  # a quote has the same words
 
     def named(text: str) -> str:
-        return _STATED_BY.sub(lambda e: _sayer(said.get(e[1], "")), text)
+        return _STATED_BY.sub(lambda e: f"{sayers[e[1]]} says: " if e[1] in sayers else "", text)
 
     for row in (one for one in rows if "perhaps_against" in one):
         for each in (row, *disputed[id(row)]):
@@ -125,11 +126,6 @@ async def _replace_ids(context: CallContext, note: str) -> str:
     rows = await rows_of(context, found)
     texts = {row["id"]: (row.get("says") or row.get("name", "")).rstrip(".") for row in rows}
     return _ID.sub(lambda one: f'"{texts.get(one[0]) or one[0]}"', note)
-
-
-def _sayer(by: str) -> str:
-    """Return who said a statement, or nothing if only a quoted text did: it has the same words."""
-    return "" if not by or by.startswith('"') else f"{by} says: "
 
 
 def _claims_against(row: Row) -> list[Row]:

@@ -135,11 +135,8 @@ def _judgement_row(found: explain.Explanation) -> Row:
         }
         row["judged"] = without_empty(judged)
     if commit is not None:
-        row["recorded"] = {
-            "when": render_instant(commit.recorded_at),
-            "by": by,
-            "tool": commit.tool,
-        }
+        at = render_instant(commit.recorded_at)
+        row["recorded"] = {"when": at, "by": by, "tool": commit.tool}
     if found.fall is not None:
         fall, item = found.fall.commit, found.thing
         ends = {name: getattr(item, name, None) for name in SUCCESSORS}

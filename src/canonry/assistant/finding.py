@@ -162,13 +162,12 @@ def _answers_in(
 
     subjects: defaultdict[str, set[str]] = defaultdict(set)
     has: dict[str, set[str]] = {}
-    texts = set[str]()
+    texts = {each.id for each in items if isinstance(each, Entity) and _is_told_text(each)}
     for row, item in zip(rows, items, strict=True):
         parts = [each for name, each in row.items() if name not in _NOT_READ]
         has[row["id"]] = words_in((*parts, *(getattr(item, name, "") for name in _READ_WHOLE)))
-        told = isinstance(item, Entity) and _is_told_text(item)
-        texts |= {row["id"]} if told else set()
-        names = row.get("about", [row["name"]] if isinstance(item, Entity) and not told else [])
+        own = isinstance(item, Entity) and item.id not in texts
+        names = row.get("about", [row["name"]] if own else [])
         if isinstance(item, Relation):  # the words beside its type are names
             names = str(row["says"]).split(f" {item.rel_type.replace('_', ' ').lower()} ")
         for name in names:
@@ -189,9 +188,8 @@ def _answers_in(
     ]
     good = [row for row in good if "refused" not in row] or good
     said = [each for row in good if row["kind"] in _STATEMENTS for each in stems_of(row["says"])]
-    passages = [row for row in good if row["kind"] == "passage"]
-    quoted = {row["says"] for row in passages}
-    titled = {row.get("document") for row in passages}
+    quoted = {row["says"] for row in good if row["kind"] == "passage"}
+    titled = {row.get("document") for row in good}
     good = [e for e in good if e["id"] not in texts or e["name"] not in titled]
     good = [e for e in good if e.get("name") not in quoted and not _repeats(e, {*said}, sought)]
     if informative and named and not good:
@@ -604,15 +602,9 @@ async def statements_of(
     facts = await canon.state.facts(FactQuery(level=CanonLevel.CANON, limit=_EACH, **about))
     ties = await canon.state.relations(RelationQuery(current=not ended, limit=_EACH, **about))
     holding = [each for each in facts.items if ended or canon.viewpoint.may_show(each)]
-    if any(map(is_gone, tags_then(entity, canon.viewpoint))):
-        holding = [each for each in holding if not _only_ends(each)]
+    if any(map(is_gone, tags_then(entity, canon.viewpoint))):  # the end of other states is clear
+        holding = [e for e in holding if {one.phase for one in e.statements} != {Phase.ENDS}]
     return sorted(holding, key=lambda each: (each.position, each.statement)), ties.items
-
-
-def _only_ends(fact: Fact) -> bool:
-    """Return whether a fact only says that a state ended, which is clear of the dead."""
-    said = fact.statements
-    return bool(said) and all(each.phase is Phase.ENDS for each in said)
 
 
 _STATED: Final = (

@@ -278,9 +278,6 @@ async def _with_items(context: CallContext, row: Row) -> Row:
     items = [one for one in found if not (isinstance(one, gone) or holds_quotes(one))]
     apart = [one for one in items if not isinstance(one, Snippet) or "revealed" in row]
     shown = await rows_of(context, apart or items)
-    for one in shown:  # the title is enough for the text of a secret
-        if "for" in one and (title := one.get("document") or one.get("scene")):
-            one["says"] = title
     kept, ids = (
         ("id", "kind", "name", "says", "for"),
         {one["id"] for one in shown if len(shown) == 1},

@@ -152,14 +152,11 @@ async def items_shown_as(
         found += await newest_match(canon.documents.proposals, every)
     found = [each for each in found if type(each) in asked]
     wanted, shown = fold_text(text).strip(" ."), await rows_of(context, found)
-    known = [(e, row["says"], _is_open_item(e)) for e, row in zip(found, shown, strict=True)]
+    open_ones = [e.decision is None if isinstance(e, Proposal) else is_current(e) for e in found]
+    known = [(e, row["says"], o) for e, row, o in zip(found, shown, open_ones, strict=True)]
     named = [(e, open_) for e, says, open_ in known if wanted in _shown_texts(says, open_)]
     says = [(e, open_) for e, open_ in named if not isinstance(e, Proposal)] or named
     return [each for each, open_ in says if open_] or [each for each, _ in says[-1:]]
-
-
-def _is_open_item(item: StoredItem) -> bool:
-    return item.decision is None if isinstance(item, Proposal) else is_current(item)
 
 
 def _shown_texts(says: str, open_: bool) -> set[str]:  # noqa: FBT001 - it is open or it is not

@@ -167,11 +167,8 @@ async def find_item_in(
     context, item = meant[0]
     context.caller.use_space(context.space.id)
     others = ", ".join(each[0].space.name for each in found if each[0] is not context)
-    return (
-        context,
-        item,
-        f"The name also exists in {others}. To choose, set `space`." if others else "",
-    )
+    hint = f"The name also exists in {others}. To choose, set `space`." if others else ""
+    return context, item, hint
 
 
 def _is_called(item: StoredItem, text: str) -> bool:
@@ -221,7 +218,6 @@ async def read_each_space(
     for key in (key for key in keys if key in whole):
         page = fit_rows(whole[key], read_page({**arguments, "cursor": "0"}), len(whole[key]), key)
         whole[key], more = page[key], more or "next" in page
-    hint = (
-        {"hint": "A space has more rows. Name it in `space` to page through them."} if more else {}
-    )
-    return {**whole, "total": total, **hint}
+    if more:
+        whole["hint"] = "A space has more rows. Name it in `space` to page through them."
+    return {**whole, "total": total}

@@ -250,7 +250,10 @@ async def import_(
                 print_errors(line)
         raise
     if as_json:
-        click.echo(json.dumps(_as_data(report), sort_keys=True))
+        parts = {"created": report.made, "changed": report.changed, "unchanged": report.unchanged}
+        done: dict[str, Any] = {name: dict(counts) for name, counts in parts.items()}
+        done |= {"dry_run": report.dry_run, "refused": [asdict(e) for e in report.problems]}
+        click.echo(json.dumps(done, sort_keys=True))
     else:
         _print_report(report, found)
 
@@ -320,16 +323,6 @@ def _format_cell(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return LIST_MARK.join(value)
     return quote_cell(value) if isinstance(value, str) else "" if value is None else value
-
-
-def _as_data(report: CatalogImported) -> Mapping[str, Any]:
-    return {
-        "dry_run": report.dry_run,
-        "created": dict(report.made),
-        "changed": dict(report.changed),
-        "unchanged": dict(report.unchanged),
-        "refused": [asdict(each) for each in report.problems],
-    }
 
 
 def _print_report(report: CatalogImported, found: CatalogFiles) -> None:

@@ -71,7 +71,9 @@ def accumulator_of(observation: Observation, policy_of: PolicyOf) -> Accumulator
     )
     values = observation.fields
     if observation.fragments:
-        values = {**values, **_fragment_fields(observation)}
+        unread = observation.fragments.items()
+        given = {FRAGMENT + n: {"value": e.value, "reason": e.reason} for n, e in unread}
+        values = {**values, **given}
     dates = {PROPERTY + name: date for name, date in observation.dates.items()}
     source = observation.source_id if dates else None
     found: dict[str, Elements] = {}
@@ -92,13 +94,6 @@ def accumulator_of(observation: Observation, policy_of: PolicyOf) -> Accumulator
             for element in (parts if len(parts) == 1 else sorted(parts))
         }
     return found
-
-
-def _fragment_fields(observation: Observation) -> Mapping[str, Any]:
-    return {
-        FRAGMENT + name: {"value": fragment.value, "reason": fragment.reason}
-        for name, fragment in observation.fragments.items()
-    }
 
 
 def join_accumulators(left: Accumulator, right: Accumulator, policy_of: PolicyOf) -> Accumulator:

@@ -216,8 +216,9 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
     if wanted is None:
         return _used_last(spaces, caller) or _only_space(spaces)
     text = fold_text(wanted)
-    for fits in (_is_exactly, _alike, _begins_with):
-        found = [each for each in spaces if fits(each, text)]
+    fitting = [(_name_matches(each, text), each) for each in spaces]
+    for n in range(3):  # the nearest kind of match first
+        found = [each for matches, each in fitting if matches[n]]
         if len(found) == 1:
             return found[0]
         if found:
@@ -263,17 +264,12 @@ def _only_space(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
     raise InvalidInput("space.ambiguous", message, path="/space", candidates=_usable_names(ordered))
 
 
-def _is_exactly(space: ChosenSpace, text: str) -> bool:
+def _name_matches(space: ChosenSpace, text: str) -> tuple[bool, bool, bool]:
+    """Return whether a folded text names a space exactly, is like its name, and begins it."""
+    exact = {space.id, fold_text(space.name)}
     own = space.kind is SpaceKind.ACCOUNT and text in ACCOUNT_NAMES
-    return own or text in {space.id, fold_text(space.name)}
-
-
-def _alike(space: ChosenSpace, text: str) -> bool:
-    return bare_name(space.name) == bare_name(text)
-
-
-def _begins_with(space: ChosenSpace, text: str) -> bool:
-    return bool(text) and (fold_text(space.name).startswith(text) or space.id.startswith(text))
+    begins = bool(text) and any(each.startswith(text) for each in exact)
+    return own or text in exact, bare_name(space.name) == bare_name(text), begins
 
 
 def _usable_names(spaces: Sequence[ChosenSpace]) -> list[str]:

@@ -138,14 +138,6 @@ async def gather_narrative(
     )
 
 
-def promised_threads(facts: Sequence[Fact]) -> Sequence[Thread]:
-    """Return the threads of facts that have not begun to hold."""
-    return [
-        Thread(kind=ThreadKind.FACT, id=fact.id, text=fact.statement)
-        for fact in facts[:THREADS_MAX]
-    ]
-
-
 def thread_of_proposal(proposal: Proposal) -> Thread:
     """Return the thread of a pending proposal."""
     content: Mapping[str, Any] = proposal.content
@@ -509,8 +501,9 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
         gather_recalled(canon, scene, cast.participants, asked),
     )
     if request.narrative:
-        threads = (*narrative.threads, *promised_threads(canonical.promised))
-        narrative = replace(narrative, threads=threads)
+        promised = canonical.promised[:THREADS_MAX]  # these facts have not begun to hold
+        more = (Thread(kind=ThreadKind.FACT, id=one.id, text=one.statement) for one in promised)
+        narrative = replace(narrative, threads=(*narrative.threads, *more))
     recalled = _without_shown(recalled, narrative, scene)
     budget = request.tokens or canon.policy.context.tokens
     first = fit_sections(
