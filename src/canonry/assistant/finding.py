@@ -162,7 +162,7 @@ def _answers_in(
 
     subjects: defaultdict[str, set[str]] = defaultdict(set)
     has: dict[str, set[str]] = {}
-    texts = {each.id for each in items if isinstance(each, Entity) and _is_told_text(each)}
+    texts = {each.id for each in items if isinstance(each, Entity) and _is_bare_text(each)}
     for row, item in zip(rows, items, strict=True):
         parts = [each for name, each in row.items() if name not in _NOT_READ]
         has[row["id"]] = words_in((*parts, *(getattr(item, name, "") for name in _READ_WHOLE)))
@@ -204,8 +204,8 @@ def _answers_in(
     return _Answer(good or rows, lacking, whole=whole or text.rstrip()[-1:] != "?")
 
 
-def _is_told_text(entity: Entity) -> bool:
-    """Return whether an account's record only holds a text that was told, and its title."""
+def _is_bare_text(entity: Entity) -> bool:
+    """Return whether an account's record holds only a recorded text and its title."""
     told = entity.naming is not None and entity.shown_type in WORDY
     return told and properties_of(entity).keys() <= {"title", "content"}
 
