@@ -280,6 +280,7 @@ async def _name_documents(context: CallContext, claims: Sequence[dict[str, Any]]
         claim.update({"about": named} if named else {})
 
 
+_MARKED: Final = frozenset({"fact", "event", "relation"})
 _CLAIM_PATH: Final = re.compile(r"/claims/(\d+)/(from|to|about|who)(?:/(\d+))?")
 """The path of a name of an entity in a relation, a fact or an event."""
 
@@ -292,14 +293,13 @@ async def _claim_in_account(
         if not is_owner(claim.get("for", ())):
             message = f"/claims/{n}/for: only you can read your account. Omit /for."
             raise NotSupported("claim.account", message, path=f"/claims/{n}/for")
-    if any("for" in claim for claim in claims):
-        claims = [{name: e for name, e in one.items() if name != "for"} for one in claims]
-        return {**await _claim_in_account(context, claims, arguments), "kept_for": [PRIVATE]}
+    kept = {"kept_for": [PRIVATE]} if any("for" in claim for claim in claims) else {}
+    claims = [_marked_claim(context, claim) if "for" in claim else claim for claim in claims]
     new = {fold_text(one["name"]): n for n, one in enumerate(claims) if one["kind"] == "entity"}
     own = [n for n, one in enumerate(claims) if await is_recorded(context, one, new)]
     judged_numbers = [n for n in range(len(claims)) if n not in own]
     if not judged_numbers:
-        return await record_claims(context, claims, arguments)
+        return {**kept, **await record_claims(context, claims, arguments)}
     dry = {**arguments, "dry_run": True}
     if own:  # an error writes nothing, so that all claims are tried first
         unknown = [n for n in new.values() if not await is_entity(context, claims[n]["name"])]
@@ -317,7 +317,14 @@ async def _claim_in_account(
     if not own or not arguments.get("dry_run"):
         with renumber_errors(judged_numbers):
             judged = await _propose_judged(context, [claims[n] for n in judged_numbers], arguments)
-    return _join_replies(recorded, judged, [*own, *judged_numbers])
+    return {**kept, **_join_replies(recorded, judged, [*own, *judged_numbers])}
+
+
+def _marked_claim(context: CallContext, claim: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a claim for the owner alone; only statements have readers, whom masters see."""
+    marks = claim["kind"] in _MARKED and context.caller.viewer.masters
+    rest = {name: each for name, each in claim.items() if name != "for"}
+    return {**rest, "for": ["gm"]} if marks else rest
 
 
 def _join_replies(recorded: Row, judged: Row, numbers: Sequence[int]) -> Row:
@@ -345,7 +352,8 @@ async def _propose_judged(
     reading = ClaimReader(context, cited)
     suggestions = await reading.read_claims(meant)
     readers = await readers_of_claims(canon, suggestions)
-    hints = await hints_on_readers(canon, suggestions, readers) if any(readers) else []
+    few = any(readers) and not context.is_account  # there, only the owner reads the evidence
+    hints = await hints_on_readers(canon, suggestions, readers) if few else []
     with reword_errors(claims):
         if quoted is not None and len(set(readers)) > 1:  # the words have the narrowest audience
             audiences = ({"audience": list(each) or "everyone"} for each in readers)

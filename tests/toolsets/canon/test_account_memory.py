@@ -179,6 +179,24 @@ async def test_another_user_sees_nothing_of_the_account() -> None:
     await other.refused("get", of="Tom")
 
 
+async def test_a_fact_for_the_owner_alone_is_marked_until_it_is_revealed() -> None:
+    driver = await a_household()
+    alone = {"kind": "fact", "says": "Tom sees a therapist.", "for": ["me"]}
+    kept = await propose_claims(driver, alone, "Tom is allergic to walnuts.", said="Between us.")
+    helper = make_driver("Contributor", driver)
+    own = {**alone, "says": "Tom likes tea."}
+
+    assert "1 of them only for the owner" in kept["note"]
+    brief = (await driver.call("context", question="What should a sitter know about Tom?"))["brief"]
+    assert "therapist. (only for the owner)" in brief
+    assert "walnuts. {" in brief
+    assert "therapist" not in str(await helper.call("get", of="Tom"))
+    assert "for you alone" in (await propose_claims(helper, own, space="account"))["note"]
+    assert "Tom likes tea." in await list_statements(helper, "Tom")
+    await driver.call("decide", verdict="reveal", of=[alone["says"]], reason="She told them.")
+    assert all("for" not in row for row in (await driver.call("get", of="Tom"))["facts"])
+
+
 @pytest.mark.parametrize("space", ["account", "Home"])
 async def test_a_forgotten_item_is_in_no_answer_and_can_be_restored(space: str) -> None:
     driver = make_driver(last_used=LastUsed())

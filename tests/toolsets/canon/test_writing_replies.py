@@ -374,6 +374,6 @@ async def test_a_recorded_text_is_named_as_found_and_account_secrets_are_kept() 
 
     assert "entities" not in words
     assert "as evidence in propose" in words["hint"]
-    alone = "for you alone, like everything in your account"
-    assert kept["note"] == f"Accepted 1 of 1, {alone}."
+    assert kept["note"] == "Accepted 1 of 1, only for the owner."
+    assert "more readers" not in kept.get("hint", "")
     assert first["title"] == again["title"] == "Bell lore.txt"
