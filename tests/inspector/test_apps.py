@@ -120,9 +120,9 @@ def test_events_are_listed_in_order(browser: Browser, tmp_path: Path, harbour: H
     reply = run_apart(harbour.driver.call("timeline", space="Saltmere", limit=1))
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
     frame = hosted.show_reply("timeline", {"space": "Saltmere", "limit": 1}, make_result(reply))
-    expect(frame.locator(".ribbon li")).to_contain_text("1207-11-03 Odo falls")
+    expect(frame.locator(".ribbon li")).to_contain_text("3 November 1207 Odo falls")
     frame.get_by_role("button").click()
-    expect(frame.locator(".ribbon li")).to_contain_text("1207-11-04 Ilsa flees")
+    expect(frame.locator(".ribbon li")).to_contain_text("4 November 1207 Ilsa flees")
     assert barriers_in(frame) == []
 
 
