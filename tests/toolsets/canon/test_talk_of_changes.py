@@ -244,7 +244,7 @@ async def test_an_equal_end_is_known_and_another_one_names_the_time() -> None:
     notes = [(await team.driver.call("decide", **end, when="2026-03"))["note"] for _ in range(2)]
     notes.append((await team.driver.refused("decide", **end, when="2026-04"))["message"])
 
-    said = ["Ended: Joy owns billing", "had already ended (1 March 2026", "ended: 2026-03"]
+    said = ["Ended on 1 March 2026: Joy", "had already ended (1 March 2026", "ended: 2026-03"]
     assert [part in note for part, note in zip(said, notes, strict=True)] == [True, True, True]
 
 
