@@ -130,18 +130,19 @@ async def hints_on_links(
 ) -> list[str]:
     """Return hints on new claims that link to no entity or have an ambiguous name.
 
-    Claims that are known or that something stands against have none.
+    Claims that are known, that end another one, or that something stands against have none.
     """
     open_ones: list[tuple[_UnlinkedClaim, Mentions]] = []
     for n, mentions in reading.mentions.items():
         claim, own = claims[n], reading.context.is_account and _OF_OWNER.search(claims[n]["says"])
         linked = mentions.found or claim.get("who") or claim.get("where") or own
-        new = rows[n].get("verdict", "rejected") != "rejected" and "against" not in rows[n]
+        rivals = rows[n].keys() & {"against", "ends"}
+        new = rows[n].get("verdict", "rejected") != "rejected" and not rivals
         if new and (mentions.unclear or not linked):
             open_ones.append((_UnlinkedClaim(claim, evidence[n], rows[n].get("id")), mentions))
     found = [(one, await _link_hint(reading, one, named)) for one, named in open_ones[:_NAMED_MAX]]
     hints = [hint for _, hint in found if hint]
-    if unknown := [f'"{one.claim["says"].strip()}"' for one, hint in found if not hint]:
+    if unknown := [f'"{e.claim["says"].strip()}"' for e, hint in found if not hint]:
         hints.append(HINTS["new" if len(unknown) == 1 else "several"].format(join_parts(unknown)))
     if len(open_ones) > _NAMED_MAX:
         hints.append(f"{len(open_ones) - _NAMED_MAX} more claims are not linked to an entity.")
@@ -244,8 +245,7 @@ async def _describe_reply(context: CallContext, reply: Row, asked: int) -> Row:
     note += f" Linked to documents recorded before: {added_names}." if added else ""
     if doubtful := await doubtful_statements(context, verdicts):
         note += f" May no longer hold: {'; '.join(doubtful.values())}."
-        advice = HINTS["doubtful"].format(*doubtful)
-        reply["hint"] = f"{reply.get('hint', '')} {advice}".strip()
+        reply["hint"] = f"{reply.get('hint', '')} {HINTS['doubtful']}".strip()
     first = {"note": note} if reply.get("written", True) else {"note": note, "written": False}
     return {**first, "accepted": good, "of": asked, "verdicts": verdicts, **reply}
 
