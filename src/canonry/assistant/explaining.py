@@ -388,7 +388,7 @@ async def _changes_in(context: CallContext, arguments: Arguments) -> Reply:
     reply: Row = {"changes": kept, "cursor": str(cursor), "left": left}
     before = rows[cut - 1]["at"] if cut else cursor - len(found.written)
     if newest and before:
-        reply["hint"] = _OLDER.format(max(0, before - page.limit))
+        reply |= {"left": before, "hint": _OLDER.format(0)}
     elif left:
         reply["hint"] = _GOES_ON.format(cursor)
     return reply

@@ -136,14 +136,15 @@ async def hints_on_links(
     for n, mentions in reading.mentions.items():
         claim, own = claims[n], reading.context.is_account and _OF_OWNER.search(claims[n]["says"])
         linked = mentions.found or claim.get("who") or claim.get("where") or own
-        rivals = rows[n].keys() & {"against", "ends"}
-        new = rows[n].get("verdict", "rejected") != "rejected" and not rivals
+        others = rows[n].keys() & {"against", "ends"}
+        new = rows[n].get("verdict", "rejected") != "rejected" and not others
         if new and (mentions.unclear or not linked):
             open_ones.append((_UnlinkedClaim(claim, evidence[n], rows[n].get("id")), mentions))
     found = [(one, await _link_hint(reading, one, named)) for one, named in open_ones[:_NAMED_MAX]]
     hints = [hint for _, hint in found if hint]
     if unknown := [f'"{e.claim["says"].strip()}"' for e, hint in found if not hint]:
-        hints.append(HINTS["new" if len(unknown) == 1 else "several"].format(join_parts(unknown)))
+        again = " again with `replaces`" if any(e.made for e, hint in found if not hint) else ""
+        hints.append(HINTS["new"].format(join_parts(unknown), again))
     if len(open_ones) > _NAMED_MAX:
         hints.append(f"{len(open_ones) - _NAMED_MAX} more claims are not linked to an entity.")
     return hints
@@ -407,8 +408,7 @@ async def _add_times_read(
     items = await context.canon.caller_scope(context.caller).items_by_id(ids)
     shown = {row["id"]: row for row in await rows_of(context, [*items.values()])}
     for row in (one for one in rows if one.get("id") in shown):
-        read = shown[row["id"]]
-        row |= {name: read[name] for name in ("from", "when") if name in read}
+        row |= {name: each for name, each in shown[row["id"]].items() if name in {"from", "when"}}
 
 
 async def _limited_readers(

@@ -184,7 +184,7 @@ async def _record_document(context: CallContext, arguments: Arguments, given: Gi
             {
                 **_note([cut_text(title, full=False)], again=done.deduplicated, few=few),
                 "document": done.source.id,
-                "title": title,
+                "title": done.source.title,
                 "known_before": done.deduplicated or None,
                 **found,
             }

@@ -180,7 +180,7 @@ async def test_a_dry_run_and_a_pending_claim_suggest_it_too() -> None:
 
     for reply in (dry, kept):
         assert "Anna may mean Anna Berg or Anna Huber" in reply["hint"]
-        assert '"It rains" is linked to no entity' in reply["hint"]
+        assert 'No entity is linked to "It rains"' in reply["hint"]
         assert "replaces" not in reply["hint"]
 
 

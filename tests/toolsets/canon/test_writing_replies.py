@@ -171,15 +171,15 @@ async def test_each_call_in_a_hint_or_error_works(
     [
         (
             ["Cy's bedtime is 8 pm."],
-            '"Cy\'s bedtime is 8 pm." is linked to no entity, so find shows it',
+            'No entity is linked to "Cy\'s bedtime is 8 pm.": find shows it by',
         ),
         (
             [{"kind": "event", "says": "Cy sings"}],
-            '"Cy sings" is linked to no entity, so find shows it',
+            'No entity is linked to "Cy sings": find shows it by',
         ),
         (
             ["The blue room seats 8.", "The blue room is warm."],
-            '"The blue room seats 8." and "The blue room is warm." are linked to no entity, so',
+            'No entity is linked to "The blue room seats 8." and "The blue room is warm.": find',
         ),
     ],
 )
@@ -190,7 +190,7 @@ async def test_claims_about_nobody_known_are_named_once(claims: list[Any], start
     reply = await driver.call("propose", said="So.", claims=claims)
 
     assert reply["hint"].startswith(start)
-    assert reply["hint"].count("linked to no entity") == 1
+    assert reply["hint"].count("No entity is linked") == 1
 
 
 async def test_a_time_in_words_is_shown_as_it_was_read() -> None:
@@ -236,7 +236,7 @@ async def test_another_time_is_advised_only_for_values_that_change(
 
     assert reply["note"] == "Refused 1 of 1."
     assert ("`when`" in reply["hint"]) is can_change
-    assert "linked to no entity" not in reply["hint"]
+    assert "No entity is linked" not in reply["hint"]
 
 
 async def test_an_undo_says_what_a_call_without_effect_left() -> None:
