@@ -181,7 +181,7 @@ async def _link_hint(reading: ClaimReader, unlinked: _UnlinkedClaim, mentions: M
     others = [linked_id or name for name, linked_id in mentions.found.items()]
     name, reference = _name_references(near)[0]
     call = encode_json(unlinked.linking_call([reference, *others])).decode()
-    return f'"{says}" is linked to no entity{linked}. If {name} is meant: propose {call}'
+    return f'No entity is linked to "{says}"{linked}. If {name} is meant: propose {call}'
 
 
 def _name_references(near: Sequence[Entity | str]) -> list[tuple[str, str]]:

@@ -113,7 +113,7 @@ async def test_another_full_name_links_nobody_and_the_reply_says_so(says: str) -
     reply = await state_fact(driver, says)
 
     assert await subjects_of(driver, reply) == []
-    assert f'"{says}" is linked to no entity' in reply["hint"]
+    assert f'No entity is linked to "{says}"' in reply["hint"]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ async def test_an_unlinked_fact_suggests_the_nearest_entity_and_a_call(
     reply = await state_fact(driver, says)
 
     assert await subjects_of(driver, reply) == []
-    assert "linked to no entity; nearest: Anna Berg" in reply["hint"]
+    assert "; nearest: Anna Berg" in reply["hint"]
     again = await driver.call("propose", **json.loads(reply["hint"].partition("propose ")[2]))
     assert await subjects_of(driver, again) == ["Anna Berg"]
 
