@@ -175,10 +175,10 @@ async def _brief_sections(
     bare = {"document"} if entity is None else {"document", "entity"}  # a name tells nothing
     for row in rows:
         silent = row["kind"] in bare and row["id"] != getattr(entity, "id", "")
-        told = not silent or row.keys() & {"says", "tags"} or len(rows) == 1
+        fits = not silent or row.keys() & {"says", "tags"} or len(rows) == 1
         if row["id"] in raw:
-            told = new and new & says[row["id"]] and (entity is None or named & says[row["id"]])
-        if told and row.get("name") not in quoted:
+            fits = new and new & says[row["id"]] and (entity is None or named & says[row["id"]])
+        if fits and row.get("name") not in quoted:
             name = BRIEF["sections"].get(row["kind"], "passages")
             more = marks.get(row["id"], {}) | {"disputed": against.get(row["id"], ())}
             sections.setdefault(name, []).append(_row_line({**row, **more}))

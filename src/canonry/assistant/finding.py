@@ -206,8 +206,8 @@ def _answers_in(
 
 def _is_bare_text(entity: Entity) -> bool:
     """Return whether an account's record holds only a recorded text and its title."""
-    told = entity.naming is not None and entity.shown_type in WORDY
-    return told and properties_of(entity).keys() <= {"title", "content"}
+    is_note = entity.naming is not None and entity.shown_type in WORDY
+    return is_note and properties_of(entity).keys() <= {"title", "content"}
 
 
 def _repeats(row: Row, said: Collection[str], sought: Collection[str]) -> bool:

@@ -71,12 +71,12 @@ def _reworded(tool: str, run: Run) -> Run:
         try:
             reply = await run(canon, caller, arguments)
         except CanonryError as error:
-            told = error
+            shown = error
             if error.code in {"name.ambiguous", "name.unknown", "space.ambiguous"}:
-                told = _with_call(error, tool, deepcopy(dict(arguments)))
+                shown = _with_call(error, tool, deepcopy(dict(arguments)))
             if await is_plain(canon, caller):
-                told = type(error)(error.code, in_plain_words(told.message), **told.details)
-            raise told from error
+                shown = type(error)(error.code, in_plain_words(shown.message), **shown.details)
+            raise shown from error
         return in_plain_words(reply) if await is_plain(canon, caller) else reply
 
     return called

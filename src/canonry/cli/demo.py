@@ -247,7 +247,7 @@ class DemoWorld:
 
     def __init__(self, agents: Troupe, teller: DemoPrinter) -> None:
         """Start without ids."""
-        self._told = json.loads(files(__package__).joinpath("saltmere.json").read_bytes())
+        self._script = json.loads(files(__package__).joinpath("saltmere.json").read_bytes())
         self._agents = agents
         self._printer = teller
         self._ids: Ids = {}
@@ -257,7 +257,7 @@ class DemoWorld:
         """Create a universe, its document, its first entities, and a story."""
         self._printer.print_heading("1. The CanonKeeper opens a universe, from a document")
         names = []
-        for call in self._told["opening"]:
+        for call in self._script["opening"]:
             reply = await self._call(call)
             named = call.get("called") or call["kept"]
             self._ids[named] = reply[call["id"]]
@@ -270,14 +270,14 @@ class DemoWorld:
     async def try_to_cheat(self) -> None:
         """Try to write canon without the right."""
         self._printer.print_heading("2. The Narrator tries to write canon directly")
-        call = self._told["calls"]["cheat"]
+        call = self._script["calls"]["cheat"]
         arguments = self._with_ids(call["arguments"])
         reply = await self._agents.call_tool(call["role"], call["tool"], **arguments)
         self._printer.print_denied('"Ilsa Vane rules Saltmere"', reply)
 
     async def play_scene(self, number: int) -> None:
         """Play a scene: append its turns, make its proposals, canonize it."""
-        scene = self._told["scenes"][number]
+        scene = self._script["scenes"][number]
         self._printer.print_heading(scene["heading"])
         opened = await self._do(
             "scene", title=scene["title"], location_ref=self._ids[scene["place"]]
@@ -333,7 +333,7 @@ class DemoWorld:
         await self._do("memory")
         context = await self._do("context")
         self._printer.print_turn(
-            "Ilsa's memory", self._told["calls"]["memory"]["arguments"]["text"]
+            "Ilsa's memory", self._script["calls"]["memory"]["arguments"]["text"]
         )
         recalled = context["recalled"]["character_memories"]
         self._printer.print_note("The memory is only hers.")
@@ -357,7 +357,7 @@ class DemoWorld:
 
     async def _do(self, name: str, **played: Any) -> dict[str, Any]:
         """Make the call with this name, with further arguments from the play."""
-        return await self._call(self._told["calls"][name], **played)
+        return await self._call(self._script["calls"][name], **played)
 
     async def _call(self, call: Mapping[str, Any], **played: Any) -> dict[str, Any]:
         arguments = self._with_ids(call["arguments"])

@@ -137,8 +137,8 @@ def _read_column(data: Mapping[str, Any]) -> Column:
 
 
 TABLES: Final[Mapping[str, CatalogTable]] = {
-    told["array"]: CatalogTable(**{**told, "columns": tuple(map(_read_column, told["columns"]))})
-    for told in _DATA["tables"]
+    row["array"]: CatalogTable(**{**row, "columns": tuple(map(_read_column, row["columns"]))})
+    for row in _DATA["tables"]
 }
 """The arrays of a catalog file, ordered so that rows refer only to earlier ones."""
 
