@@ -161,11 +161,11 @@ async def _brief_sections(
         every = [e for kind in ASSERTED for e in (await of_kind(context, kind, limit=_FOUND))[0]]
         around += filter(shows, every)
     own += [e for e in (*found, *around) if not _is_denial(e)]
-    items = list({e.id: e for e in (*entities, *own)}.values())
+    unique = {e.id: e for e in (*entities, *own)}.values()
+    items = sorted(unique, key=lambda e: not isinstance(e, Entity | Fact))  # as sections follow
     rows = name_once(await rows_of(context, items))
     raw = {each.id: each.text.strip() for each in items if isinstance(each, Turn | Snippet)}
-    names = [name for e in entities if asked for name in names_of(e)]
-    named = {each for name in names for each in stems_of(name)}
+    named = {each for e in entities if asked for name in names_of(e) for each in stems_of(name)}
     says = {row["id"]: {*stems_of(str(row.get("says")))} for row in rows if asked}
     new = (asked - named).difference(*(its for i, its in says.items() if i not in raw))
     quoted = {*raw.values()}  # each may be the name of a record

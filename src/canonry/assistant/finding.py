@@ -632,7 +632,7 @@ async def _statement_rows(context: CallContext, entity: Entity, page: RowPage) -
         if other["id"] in ids:  # it has a row of its own
             other.pop("says")
             other.pop("said_by", None)
-    rows = name_once([{**row, "disputed": against.get(row["id"])} for row in rows])
+    rows = name_once([{**e, "disputed": against.get(e["id"])} for e in rows], former_names(entity))
     brief = [without_empty({n: row[n] for n in _STATED if n in row}) for row in rows]
     shown = min(len(known_facts), most)
     row: Row = {"facts": brief[:shown], "relations": brief[shown:]}

@@ -133,11 +133,11 @@ def _changes_sentence(arguments: Arguments, reply: Row) -> str:
     also = f"; {differing} are listed" if "differences" in reply else ""
     if not rows:
         return f"Nothing was recorded {'since then' if 'since' in arguments else 'here'}{also}."
-    newest = "" if "since" in arguments else "the newest "
+    newest, where = ("", "after them") if "since" in arguments else ("the newest ", "before them")
     listed = f"{newest}{count_in_words(len(rows), 'change')}"
     if left and reply["cursor"].isdecimal():  # of one space: the log counts its commits
-        listed += f" up to commit {reply['cursor']}"
-        also = f"; {left} more {'commit follows' if left == 1 else 'commits follow'}{also}"
+        listed += f" in commits {rows[0]['at']} to {reply['cursor']}"
+        also = f"; {count_in_words(left, 'commit')} {where}{also}"
     return f"Listed: {listed}, oldest first{also}."
 
 

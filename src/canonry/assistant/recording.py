@@ -266,7 +266,7 @@ def _recorded_row(found: Sequence[Row], recorded: Any) -> Row:
             {"of": each.entity_id, "and": each.candidate_id, "because": each.reason}
             for each in duplicates
         ],
-        "hint": HINTS["same" if same else "correct"].format(*same),
+        "hint": HINTS["same"].format(*same) if same else None,
     }
 
 

@@ -250,9 +250,9 @@ def without_empty(row: Row) -> Row:
     return {key: value for key, value in row.items() if value not in (None, "", [], {}, ())}
 
 
-def name_once(rows: Sequence[Row]) -> list[Row]:
+def name_once(rows: Sequence[Row], known: Iterable[str] = ()) -> list[Row]:
     """Return the rows with the present name of each former one only where it comes first."""
-    known = set[str]()
+    known = {*known}
     named: list[Row] = []
     for row in rows:
         now = {n: each for n, each in row.get("now_called", {}).items() if n not in known}

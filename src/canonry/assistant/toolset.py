@@ -31,7 +31,7 @@ CANON: Final = Toolset(
     ),
     remedies={
         "name.unknown": "Use find to search by words.",
-        "space.unknown": "Use spaces to list them. Omit `space` to read in all, or open a new one.",
+        "space.unknown": "Use spaces to list them. Omit `space` to read in all.",
         "entity.other-audience": "Use decide reveal to let everybody know of an item.",
         "proposal.of-a-scene": "Use tell with end_scene to close a scene.",
     },
