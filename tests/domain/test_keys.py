@@ -134,6 +134,13 @@ def test_every_kind_of_item_has_its_own_key() -> None:
     assert KIND_NAMES[Fact] == "fact"
 
 
+def test_stored_names_of_kinds_stay_whatever_the_classes_are_called() -> None:
+    stored = "space entity observation relation fact event axiom source snippet story scene turn"
+    stored += " proposal memory schema run tombstone"
+
+    assert [*KIND_NAMES.values()] == stored.split()
+
+
 @given(text=texts())
 def test_a_key_hash_fits_a_signed_column_and_is_stable(text: str) -> None:
     assert -(2**63) <= key_hash(text) < 2**63

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
@@ -171,15 +172,21 @@ async def marks_of(context: CallContext, items: Iterable[StoredItem]) -> Mapping
         return {}
     seen = context.canon.caller_scope(context.caller)
     sources = await seen.items_by_id({each.source_id for each in passages})
-    query = ProposalQuery(spaces=frozenset((context.space.id,)), types=frozenset(ProposalType))
-    found = await newest_match(context.canon.documents.proposals, query)
-    refs = {each.id: {one.ref for one in each.evidence} for each in found}
     cited = {i for each in passages for i in (each.id, each.source_id)}
+    here, ask = frozenset((context.space.id,)), context.canon.documents.proposals
+    query = ProposalQuery(spaces=here, types=frozenset(ProposalType))
+    refused = await newest_match(ask, replace(query, status=ProposalStatus.REJECTED))
+    asked = FactQuery(spaces=here, level=CanonLevel.RETCONNED)
+    retracted = await newest_match(context.canon.state.facts, asked)
+    doubted = {one.ref for each in refused for one in each.evidence}
+    doubted |= {one.ref for each in retracted for one in each.evidence}
+    if cited.isdisjoint(doubted):  # nearly always, and other proposals are many
+        return {}
+    found = await newest_match(ask, query)
+    refs = {each.id: {one.ref for one in each.evidence} for each in found}
     citing = [each for each in found if refs[each.id] & cited]
     made = {each.id: each.decision.made if each.decision else () for each in citing}
-    items_made = await seen.items_by_id({i for ids in made.values() for i in ids})
-    level = CanonLevel.RETCONNED
-    gone = {i for i, each in items_made.items() if getattr(each, "level", None) is level}
+    gone = {one.id for one in retracted}
     rejected = {each.id for each in citing if each.status is ProposalStatus.REJECTED}
     wrong = rejected | {i for i, ids in made.items() if ids and gone.issuperset(ids)}
     rows: dict[str, Row] = {}

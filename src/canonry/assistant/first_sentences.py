@@ -7,8 +7,7 @@ from canonry.assistant.rows import Row
 from canonry.gateway.tool import Arguments
 
 NOTHING: Final = "Nothing is known about it here."
-_NAMED: Final = 3
-"""The most items that a sentence names."""
+_NAMED: Final = 3  # the most items that a sentence names
 _PLURALS: Final = {"entity": "entities", "entry": "entries", "memory": "memories"}
 
 

@@ -72,8 +72,7 @@ from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFou
 from canonry.values.json_values import encode_json, fold_text
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
-_NAMED_MAX: Final = 3
-"""The most items that a hint names."""
+_NAMED_MAX: Final = 3  # the most items that a hint names
 
 
 async def readers_of_claims(canon: Canon, suggestions: Sequence[Suggestion]) -> list[Audience]:

@@ -56,6 +56,7 @@ from canonry.records.usecases.record_source import ingest_records
 from canonry.values.audience import Audience, audience_covers
 from canonry.values.calendars.declaring import read_rough_time, time_as_given
 from canonry.values.calendars.reckoning import Grain, rough_in_words, span_of
+from canonry.values.charsets import decode_text
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound
 from canonry.values.fields import read_plain_time
 from canonry.values.ids import EntityId, SpaceId, is_uuid
@@ -82,12 +83,11 @@ async def given_document(context: CallContext, arguments: Arguments, form: str) 
     if form == "file":
         mime = arguments.get("mime_type") or guess_type(title)[0] or ""
         given = given_file(arguments["file"], mime, title or None)
-        is_text = (
-            b"\0" not in given.data and given.data.decode(errors="ignore").encode() == given.data
-        )
-        if not (mime or is_text):
+        try:
+            _ = mime or decode_text(given.data, None)  # only text needs no media type
+        except InvalidInput as error:
             message = "Name the media type of /file in /mime_type, such as application/pdf."
-            raise InvalidInput("file.mime-type", message, path="/mime_type")
+            raise InvalidInput("file.mime-type", message, path="/mime_type") from error
         return given
     if context.caller.actor.agent_type != SOLO:
         message = f"Only the agent type {SOLO} may read files by path. Send the content in /file."
@@ -123,8 +123,7 @@ async def keep_text(
 
 SHOWN_MAX: Final = 20
 """The most passages, entities and warnings that a reply lists."""
-_ENTITY_PATH: Final = 2
-"""The number of slashes in the path of an entity; the path of a field has one more."""
+_ENTITY_PATH: Final = 2  # slashes in the path of an entity; the path of a field has one more
 
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
@@ -349,7 +348,7 @@ async def _read_spoken(
     path, by = f"/turns/{number}", turn["by"].strip()
     text = checked_text(turn["text"], most, path=f"{path}/text")
     if (speaker := _BY.get(fold_text(by))) is not None:
-        named = speaker is Speaker.USER and ": " in text  # which may look like another speaker
+        named = speaker is Speaker.USER and TurnDraft.name_before(text)  # which is no name
         return speaker, None, f"{speaker}: {text}" if named else text
     try:
         return Speaker.ENTITY, (await context.find_entity(by, path=f"{path}/by")).id, text

@@ -278,10 +278,8 @@ async def _with_items(context: CallContext, row: Row) -> Row:
     items = [one for one in found if not (isinstance(one, gone) or holds_quotes(one))]
     apart = [one for one in items if not isinstance(one, Snippet) or "revealed" in row]
     shown = await rows_of(context, apart or items)
-    kept, ids = (
-        ("id", "kind", "name", "says", "for"),
-        {one["id"] for one in shown if len(shown) == 1},
-    )
+    kept = ("id", "kind", "name", "says", "for")
+    ids = {one["id"] for one in shown if len(shown) == 1}
     for each, name in product(rows, ID_LISTS):
         each[name] = [one for one in each.get(name, ()) if one in ids]
     brief = [{"how": listed[e["id"]], **{n: e[n] for n in kept if n in e}} for e in shown]
@@ -399,8 +397,7 @@ async def _settled(context: CallContext, accepted: Proposal, verdict: KeeperVerd
 
 
 _FOLLOWS: Final = ", because "  # in the reason of what ends by a death
-_STATE: Final = re.compile(r" was \w+$")
-"""The end of the reason of a state that ends with what it follows from."""
+_STATE: Final = re.compile(r" was \w+$")  # in the reason of a state that ends with its cause
 
 
 def outcomes_of(
@@ -637,10 +634,8 @@ async def _end_item(context: CallContext, of: Sequence[str], arguments: Argument
     else:
         context.require_story_space("Ends of relations", "Propose a correction of the field.")
     until = await context.read_time(arguments, "when")
-    says, reason = (
-        await what_items_say(context, [relation.id]),
-        arguments.get("reason") or "ended by decision",
-    )
+    says = await what_items_say(context, [relation.id])
+    reason = arguments.get("reason") or "ended by decision"
     try:
         ended = await end_relation(context.canon, caller, relation.id, until=until, reason=reason)
     except Conflict as error:

@@ -303,6 +303,10 @@ async def test_documents_are_texts_files_or_paths_and_repeats_change_nothing(
     file = await driver.call("tell", file=markdown, mime_type="text/markdown", title="Rules")
     again = await driver.call("tell", file=markdown, title="Rules")
 
+    wide = base64.b64encode("Nobody dives at dusk.".encode("utf-16")).decode()
+    other = await driver.call("tell", file=wide, title="More rules")
+
+    assert other["passages"][0]["says"] == "Nobody dives at dusk."
     assert file["passages"][0]["says"].endswith("Nobody swims at night.")
     assert again["known_before"] is True
     assert again["document"] == file["document"]

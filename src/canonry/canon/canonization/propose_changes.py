@@ -39,6 +39,7 @@ from canonry.canon.session.lookup import (
     require_all,
     require_judged,
 )
+from canonry.canon.session.paging import newest_match
 from canonry.canon.session.snippets import KeptQuotes, QuotedText, plan_quotes
 from canonry.canon.session.spoken_times import read_with_calendar
 from canonry.language.reading.reading import tense_of
@@ -47,7 +48,6 @@ from canonry.log.entries import Entry, Made, StoredItem
 from canonry.log.items.proposals import Proposal, ProposalDraft
 from canonry.log.items.scenes import Scene, Turn
 from canonry.readmodels.ports.documents import SceneQuery
-from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.audience import audience_in
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import ReadTime, Reference
@@ -187,8 +187,8 @@ class _Proposing:
             try:
                 content = await self._read_claim(one, scene, declared)
             except InvalidInput as error:
-                known = SceneQuery(spaces=frozenset((space,)), limit=PAGE_MAX)
-                last = (await canon.documents.scenes(known)).items[-1:]
+                known = SceneQuery(spaces=frozenset((space,)))
+                last = (await newest_match(canon.documents.scenes, known))[-1:]
                 raise _error_of_claim(error, n, scene or next(iter(last), None)) from error
             path = f"/claims/{n}/evidence"
             reads |= keys_of_evidence(found, one.evidence, space, path=path)

@@ -138,7 +138,7 @@ def position_in(
     )
 
 
-_NAME_MAX = 60
+_NAME_MAX = 60  # a longer beginning is no name
 
 
 class Speaker(StrEnum):
@@ -170,15 +170,16 @@ class TurnDraft:
 
     @property
     def spoken(self) -> tuple[str, str]:
-        """The name of a speaker without an entity, and the words.
+        """The name of a speaker without an entity, and the words."""
+        by = self.name_before(self.text) if self.speaker is Speaker.USER else ""
+        return (by, self.text[len(by) + 2 :]) if by else (self.speaker.display_name, self.text)
 
-        The text begins with a capitalised name, if there is one, or with `user`.
-        """
-        by, _, words = self.text.partition(": ")
+    @staticmethod
+    def name_before(text: str) -> str:
+        """Return the capitalised name, or `user`, with which the text of a turn begins, if any."""
+        by, _, words = text.partition(": ")
         capital = by and len(by) < _NAME_MAX and all(each[0].isupper() for each in by.split())
-        if self.speaker is Speaker.USER and words and (capital or by == self.speaker):
-            return by, words
-        return self.speaker.display_name, self.text
+        return by if words and (capital or by == Speaker.USER) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ as known at an instant are scanned as they were then, by words only.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -101,18 +101,17 @@ async def find_items(canon: Canon, search: ItemSearch) -> FoundItems:
     asked = TextQuery(
         collection=Collection.FACTS, text=search.text, spaces=frozenset((search.space,))
     )
-    search, past = (
-        replace(search, text=(await shorten_query(canon, asked)).text),
-        canon.now is not None,
-    )
+    search = replace(search, text=(await shorten_query(canon, asked)).text)
+    past = canon.now is not None
     cited: CitedBy = {}
     if search.kinds & {FoundKind.PASSAGE, FoundKind.DOCUMENT}:
         cited = await retracted_in(canon, asked.spaces, search.text)
+    passages = asyncio.ensure_future(_search_passages(canon, search, cited))
     found = await asyncio.gather(
-        _search_passages(canon, search, cited),
+        passages,
         _search_past(canon, search)
         if canon.viewpoint.is_past
-        else _search_relations(canon, search),
+        else _search_relations(canon, search, passages),
         _search_documents(canon, search, cited),
     )
     best = _best_items(search, found)
@@ -131,13 +130,7 @@ async def find_items(canon: Canon, search: ItemSearch) -> FoundItems:
     )
     ordered = sorted(
         (each for i, each in best.items() if i not in ended),
-        key=lambda e: (
-            apart[e[0].id],
-            canon.viewpoint.plans(e[0]),
-            -e[1],
-            e[0].position,
-            e[0].id,
-        ),
+        key=lambda e: (apart[e[0].id], canon.viewpoint.plans(e[0]), -e[1], e[0].position, e[0].id),
     )
     return FoundItems(
         found=ordered[: search.limit],
@@ -232,15 +225,19 @@ async def _search_passages(canon: Canon, search: ItemSearch, cited: CitedBy) -> 
     )
 
 
-async def _search_relations(canon: Canon, search: ItemSearch) -> FoundItems:
-    """Return relations of found or given entities, and others if these are too few."""
+async def _search_relations(
+    canon: Canon, search: ItemSearch, passages: Awaitable[FoundItems]
+) -> FoundItems:
+    """Return relations of given entities or of those in `passages`, others if these are too few."""
     if FoundKind.RELATION not in search.kinds:
         return FoundItems(found=())
     ends = search.about
     if not ends:
-        entities = replace(search, kinds=frozenset({FoundKind.ENTITY}), limit=_ENDS)
-        hits = (await _search_passages(canon, entities, {})).found
-        ends = frozenset(EntityId(item.id) for item, _ in hits[:_ENDS])
+        if FoundKind.ENTITY not in search.kinds or search.limit * _WIDER < _ENDS:
+            entities = replace(search, kinds=frozenset({FoundKind.ENTITY}), limit=_ENDS)
+            passages = _search_passages(canon, entities, {})
+        hits = [item for item, _ in (await passages).found if isinstance(item, Entity)]
+        ends = frozenset(EntityId(item.id) for item in hits[:_ENDS])
     query = RelationQuery(
         spaces=frozenset((search.space,)), entities=ends, newest_first=True, limit=PAGE_MAX
     )
