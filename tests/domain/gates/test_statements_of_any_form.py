@@ -32,7 +32,7 @@ async def a_village() -> Stage:
     await stage.entity("Key", EntityType.OBJECT)
     for name in PLACES:
         await stage.entity(name, EntityType.LOCATION)
-    for number in (2, 3):
+    for number in (2, 3, 4):
         await stage.scene(f"scene {number}", order=number)
     return stage
 
@@ -249,14 +249,52 @@ async def test_compatible_statements_end_nothing_and_ask_nothing(held: Claim, cl
     assert await still_holds(stage, first.canonical_id)
 
 
-async def test_a_room_in_a_house_and_the_house_are_no_conflict() -> None:
-    stage = await a_village()
-    await judge_claim(stage, rel("Hall", "LOCATED_IN", "Torland"))
-    await judge_claim(stage, rel("Ana", "LOCATED_IN", "Torland"), "scene 2")
+IN_THE_HALL = fact("Ana is in the Hall", "Ana", "Hall")
+IN_TORLAND = rel("Ana", "LOCATED_IN", "Torland")
 
-    verdict = await judge_claim(stage, fact("Ana is in the Hall", "Ana", "Hall"), "scene 3")
+
+@pytest.mark.parametrize(
+    "placing",
+    [
+        [rel("Hall", "LOCATED_IN", "Torland")],
+        [rel("Hall", "PART_OF", "Torland")],
+        [rel("Torland", "CONTAINS", "Hall")],
+        [fact("The Hall is in Torland", "Hall", "Torland")],
+        [fact("The Hall is part of Torland", "Hall", "Torland")],
+        [fact("The Hall is in the Ford", "Hall", "Ford"), rel("Ford", "PART_OF", "Torland")],
+    ],
+)
+@pytest.mark.parametrize(("first", "then"), [(IN_TORLAND, IN_THE_HALL), (IN_THE_HALL, IN_TORLAND)])
+async def test_a_room_in_a_house_and_the_house_are_no_conflict(
+    placing: list[Claim], first: Claim, then: Claim
+) -> None:
+    stage = await a_village()
+    for claim, scene in zip([*placing, first], ("scene", "scene 2", "scene 3"), strict=False):
+        await judge_claim(stage, claim, scene)
+
+    verdict = await judge_claim(stage, then, "scene 4")
 
     assert (verdict.status, verdict.graded, verdict.ends) == (ACCEPTED, (), ())
+
+
+@pytest.mark.parametrize(
+    "placing",
+    [
+        fact("The Hall is not in Torland", "Hall", "Torland"),
+        fact("The Hall was once part of Torland", "Hall", "Torland"),
+        rel("Torland", "PART_OF", "Hall"),
+        rel("Hall", "PART_OF", "Ostmark"),
+    ],
+)
+async def test_a_room_outside_of_a_house_is_another_location(placing: Claim) -> None:
+    stage = await a_village()
+    await judge_claim(stage, placing)
+    await judge_claim(stage, IN_THE_HALL, "scene 2")
+
+    verdict = await judge_claim(stage, rel("Ana", "LOCATED_IN", "Torland"), "scene 3")
+
+    is_inside = placing == rel("Torland", "PART_OF", "Hall")
+    assert len(verdict.ends) == int(not is_inside)
 
 
 async def test_words_without_a_comparable_statement_are_reported() -> None:

@@ -374,21 +374,6 @@ NESTED_MAX: Final = 100
 """The most nested places to follow."""
 
 
-DEPTH_MAX: Final = 8
-"""The most containing locations that are followed to learn whether one lies within another."""
-
-
-def is_within(inner: Entity, outer: Entity, view: SliceView) -> bool:
-    """Return whether a location is another one, or lies in it through a chain of locations."""
-    here: Entity | None = inner
-    for _step in range(DEPTH_MAX):
-        if here is None or here.id == outer.id:
-            break
-        above = [one for one in view.find_relations(here, LOCATED_IN, "out") if one.current]
-        here = view.find_entity(Reference(above[-1].to_id)) if above else None
-    return here is not None and here.id == outer.id
-
-
 def find_opposed_tags(
     tags: Iterable[str], groups: Iterable[tuple[str, ...]]
 ) -> tuple[str, str] | None:

@@ -536,6 +536,26 @@ def find_standing(
     yield from _standing_tags(claims, moment, view)
 
 
+DEPTH_MAX: Final = 8
+"""The most containing locations that are followed to learn whether one lies within another."""
+
+_ABOVE: Final = ("location", "part_of")
+"""The attributes of a location whose values contain it."""
+
+
+def is_within(inner: Entity, outer: Entity, view: SliceView) -> bool:
+    """Return whether a location is another one, or lies in it or is part of it through others."""
+    reached, new = {inner.id}, {inner.id}
+    for _step in range(DEPTH_MAX):
+        claims = [Statement(subject=one, attribute=name) for one in sorted(new) for name in _ABOVE]
+        known = (each.statement for each in find_standing(claims, NOW, view))
+        told = (one for one in known if one.holds_then and one.subject in new)
+        above = {one.value for one in told if one.attribute in _ABOVE}
+        new = {EntityId(one) for one in above if isinstance(one, str) and is_uuid(one)} - reached
+        reached |= new
+    return outer.id in reached
+
+
 def time_reached(
     statements: Iterable[Statement], before: int, now: Instant, view: SliceView
 ) -> Instant | None:

@@ -16,12 +16,12 @@ from canonry.canon.judging.contents import (
     end_of,
 )
 from canonry.canon.judging.gates.verdicts import Objection, Weight, make_gate
-from canonry.canon.judging.relation_timelines import is_within
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
     StandingStatement,
     entity_of,
     find_standing,
+    is_within,
     keys_of_conflicting,
     rests_on,
     standings_of,

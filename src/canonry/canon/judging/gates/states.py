@@ -26,7 +26,6 @@ from canonry.canon.judging.relation_timelines import (
     adds_properties,
     authority_behind,
     find_opposed_tags,
-    is_within,
     laws_against_relation,
     laws_against_state,
     standing_relations,
@@ -35,6 +34,7 @@ from canonry.canon.judging.relation_timelines import (
 from canonry.canon.judging.slices import SliceView, texts_of, texts_of_names
 from canonry.canon.judging.standing_statements import (
     entity_of,
+    is_within,
     statements_of,
     statements_of_tags,
     states_of,
