@@ -249,8 +249,8 @@ async def test_compatible_statements_end_nothing_and_ask_nothing(held: Claim, cl
     assert await still_holds(stage, first.canonical_id)
 
 
-IN_THE_HALL = fact("Ana is in the Hall", "Ana", "Hall")
-IN_TORLAND = rel("Ana", "LOCATED_IN", "Torland")
+BY_ROOM = fact("Ana is in the Hall", "Ana", "Hall")
+BY_COUNTRY = rel("Ana", "LOCATED_IN", "Torland")
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ IN_TORLAND = rel("Ana", "LOCATED_IN", "Torland")
         [fact("The Hall is in the Ford", "Hall", "Ford"), rel("Ford", "PART_OF", "Torland")],
     ],
 )
-@pytest.mark.parametrize(("first", "then"), [(IN_TORLAND, IN_THE_HALL), (IN_THE_HALL, IN_TORLAND)])
+@pytest.mark.parametrize(("first", "then"), [(BY_COUNTRY, BY_ROOM), (BY_ROOM, BY_COUNTRY)])
 async def test_a_room_in_a_house_and_the_house_are_no_conflict(
     placing: list[Claim], first: Claim, then: Claim
 ) -> None:
@@ -289,7 +289,7 @@ async def test_a_room_in_a_house_and_the_house_are_no_conflict(
 async def test_a_room_outside_of_a_house_is_another_location(placing: Claim) -> None:
     stage = await a_village()
     await judge_claim(stage, placing)
-    await judge_claim(stage, IN_THE_HALL, "scene 2")
+    await judge_claim(stage, BY_ROOM, "scene 2")
 
     verdict = await judge_claim(stage, rel("Ana", "LOCATED_IN", "Torland"), "scene 3")
 
@@ -306,9 +306,9 @@ async def test_words_without_a_comparable_statement_are_reported() -> None:
     assert (remark.compared, read.compared) == (False, True)
 
 
-ANA_INSIDE, IN_TORLAND = (rel("Ana", "LOCATED_IN", place) for place in ("Hall", "Torland"))
+ANA_INSIDE, BY_COUNTRY = (rel("Ana", "LOCATED_IN", place) for place in ("Hall", "Torland"))
 KEY_INSIDE = rel("Key", "LOCATED_IN", "Hall")
-SAID_IN_TORLAND = fact("Ana is in Torland", "Ana", "Torland")
+SAID_BY_COUNTRY = fact("Ana is in Torland", "Ana", "Torland")
 
 
 async def items_hold(stage: Stage, *made: ProposalVerdict) -> list[bool]:
@@ -319,10 +319,10 @@ async def items_hold(stage: Stage, *made: ProposalVerdict) -> list[bool]:
 @pytest.mark.parametrize(
     "claims",
     [
-        (ANA_INSIDE, fact("Ana is in the Ford", "Ana", "Ford"), IN_TORLAND),
-        (ANA_INSIDE, fact("Ana is in the Ford", "Ana", "Ford"), SAID_IN_TORLAND),
-        (fact("Ana is in the Ford", "Ana", "Ford"), ANA_INSIDE, SAID_IN_TORLAND),
-        (fact("Ana is in the Ford", "Ana", "Ford"), ANA_INSIDE, IN_TORLAND),
+        (ANA_INSIDE, fact("Ana is in the Ford", "Ana", "Ford"), BY_COUNTRY),
+        (ANA_INSIDE, fact("Ana is in the Ford", "Ana", "Ford"), SAID_BY_COUNTRY),
+        (fact("Ana is in the Ford", "Ana", "Ford"), ANA_INSIDE, SAID_BY_COUNTRY),
+        (fact("Ana is in the Ford", "Ana", "Ford"), ANA_INSIDE, BY_COUNTRY),
         (KEY_INSIDE, rel("Cy", "CARRIES", "Key"), rel("Ana", "CARRIES", "Key")),
         (rel("Ana", "ALLY_OF", "Cy"), rel("Ana", "ENEMY_OF", "Cy"), rel("Ana", "ALLY_OF", "Cy")),
     ],
