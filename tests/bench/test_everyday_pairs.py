@@ -11,6 +11,26 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+Bea hasn't eaten fish in years. | Bea eats fish on Fridays.
+Bea has not worked since the accident. | Bea works at the bakery.
+The only language Bea speaks is Danish. | Bea speaks Polish.
+Debian is what Bea uses. | Bea does not use Debian.
+It was Bea who broke the vase. | Bea did not break the vase.
+Bea's boss is Eva. | Bea's boss is a man called Carl.
+Bea has been single ever since the divorce. | Bea is married.
+Bea has no pets. | Bea has a hamster named Fay.
+Bea is in year three. | Bea is in the fifth grade.
+The desk was dearer than the chair. | The chair cost more than the desk.
+Bea earns more than Carl. | Carl earns more than Bea.
+Carl was born three years after Bea. | Carl is older than Bea.
+The report is due on 3 May. | The report has to be handed in on 10 May.
+Bea has never been abroad. | Bea travelled abroad in 2018.
+The licence expired in May. | The licence is valid until next autumn.
+The window cannot be opened. | The window is standing wide open.
+The key is in the cellar of the inn. | The key is in the attic of the inn.
+The firm was set up in 1990. | The firm was founded in 1985.
+Carl came last at the fair in 2020. | Carl won first prize at the fair in 2020.
+Bea and Carl were divorced in 2016. | Bea and Carl are still husband and wife.
 The report is due on Friday. | The deadline for the report is Monday.
 The exam is scheduled for 3 May. | The exam is on 10 May.
 Velm is 12 km from Bern. | Bern lies 40 km away from Velm.
@@ -89,6 +109,16 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+Bea has not eaten fish since Monday. | Bea eats fish.
+Bea has not smoked since 2015. | Bea smoked in 1990.
+The bank closes at four on Mondays. | The bank closes at six on Thursdays.
+Bea can speak Greek. | Bea never speaks Greek.
+Bea is in the second year of her training. | Bea is in year nine.
+Fay is the dog of Bea. | Fay is a puppy.
+Bea works as a nurse. | Bea is a good swimmer.
+Bea came last at the fair in 2019. | Bea won first prize at the fair in 2020.
+The only tea Bea drinks is green tea. | Bea drinks coffee.
+The speech was long. | Bea is short.
 The report is due on Friday. | The meeting about the report is on Monday.
 The conference is in June. | The deadline for the conference is 1 March.
 Velm is 12 km from Bern. | Velm is 40 km from Oslo.

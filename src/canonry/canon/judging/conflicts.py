@@ -128,7 +128,7 @@ def _may_coincide(held: Statement, claim: Statement, entry: Attribute) -> bool:
     one, other = held.when, claim.when
     if entry.kind is ValueKind.TIME or one == other:
         return True
-    lasting = entry.name == "life" or entry.kind is ValueKind.QUANTITY
+    lasting = entry.name in {"life", "validity"} or entry.kind is ValueKind.QUANTITY
     if not lasting and _has_begun(held, claim) is not _has_begun(claim, held):
         return False  # what began then can have ended since
     if one and other:
@@ -292,14 +292,12 @@ def _only_clash(case: _Case) -> StatementClash | None:
     if only.quantifier != "only":
         only, other = other, only
     known = isinstance(only.value, str) and isinstance(other.value, str)
-    if (
-        not known
-        or _covers_value(only.value, other.value)
-        or _covers_value(other.value, only.value)
-    ):
+    if not known or _is_one_in_other(only.value, other.value):
         return None
     return case.make_clash(f"Only {case.display_name(str(only.value))} is said to be so.")
 
+
+_MONEY: Final = frozenset({"euro", "dollar", "sterling", "franc"})
 
 _ANYWHERE: Final = frozenset({"location", "origin"})
 """Attributes whose values may lie in each other where they are no entities."""
@@ -309,15 +307,15 @@ def _different_values(case: _Case) -> StatementClash | None:
     one, other, entry = case.held.value, case.claim.value, case.entry
     if not isinstance(one, str) or not isinstance(other, str):
         return None
-    conflicting = entry.cardinality == 1 and not (
-        _covers_value(one, other) or _covers_value(other, one)
-    )
+    conflicting = entry.cardinality == 1 and not _is_one_in_other(one, other)
     if entry.exclusive and entry.kind is ValueKind.WORD:
         conflicting = other in entry.conflicting_words(one)
     if entry.kind is ValueKind.TIME:  # moved to Thursday, from the fourth
-        parts = parts_of(other).items()
-        anew = case.claim.phase is Phase.BEGINS and not parts <= parts_of(one).items()
+        mine, parts = parts_of(one), parts_of(other)
+        anew = case.claim.phase is Phase.BEGINS and not parts.items() <= mine.items()
         conflicting = is_other_time(one, other) or (anew and case.order is not Order.EARLIER)
+        hours = entry.name.startswith("date:") and "h" in mine and "h" in parts
+        conflicting &= not (hours and mine.get("w", "") != parts.get("w", ""))  # of each day
     if not conflicting:
         return None
     reason = (
@@ -357,7 +355,9 @@ def _number_clash(case: _Case) -> StatementClash | None:
     if not isinstance(one, Quantity) or not isinstance(other, Quantity):
         return None
     before, now = case.both_truths
-    if one.dimension != other.dimension or not case.one_time or None in {before, now}:
+    paid = one.dimension != other.dimension and {one.dimension, other.dimension} <= _MONEY
+    apart = one.dimension != other.dimension and not (paid and before is now)
+    if apart or not case.one_time or None in {before, now}:
         return None
     subject = case.display_name(claim.subject)
     reason = f"The figures for {_label_of(case.entry.name)} of {subject} differ."
@@ -368,7 +368,7 @@ def _number_clash(case: _Case) -> StatementClash | None:
         return case.make_clash(reason) if same and within else None
     if not before or not same:
         return None
-    soft = _figures_apart(one, other)
+    soft = paid or _figures_apart(one, other)
     return None if soft is None else case.make_clash(reason, soft=soft or case.entry.soft)
 
 
@@ -399,6 +399,10 @@ def _covers_value(general: str | Quantity | None, narrow: str | Quantity | None)
     head, *marks = general.split()
     other, *more = narrow.split()
     return head == other and set(marks) <= set(more)
+
+
+def _is_one_in_other(one: str | Quantity | None, other: str | Quantity | None) -> bool:
+    return _covers_value(one, other) or _covers_value(other, one)
 
 
 def _label_of(attribute: str) -> str:

@@ -59,7 +59,8 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         raise UnreadClause
     done = list(_action_statements(clause, about, implied=bool(found)))
     yield from done
-    if group.never and group.perfect and "perfect_past" not in clause.words.flags:
+    lasting = group.never or "lately" in group.marks  # has not for long, and does not now
+    if lasting and group.perfect and "perfect_past" not in clause.words.flags:
         now = (replace(one, phase=Phase.IS, implied=True) for one in done)  # nor does it now
         yield from (replace(one, attribute=one.attribute.replace("did", "does", 1)) for one in now)
 

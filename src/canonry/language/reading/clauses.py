@@ -377,6 +377,7 @@ def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> St
     negative = group.negative is not subject.negative
     holds = found.holds is not negative
     deed = found.attribute.startswith("did:")
+    unsaid = {"formerly"} if deed else {"formerly", "lately"}
     phase = found.phase
     if not deed:
         phase, holds = _phase_of(clause, phase, holds=holds, stated=found.holds)
@@ -402,7 +403,7 @@ def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> St
         phase=phase,
         modality=group.modality,
         quantifier=quantifier,
-        qualifiers=found.qualifiers | (group.marks - {"formerly"}) | subject.marks,
+        qualifiers=found.qualifiers | (group.marks - unsaid) | subject.marks,
         when=found.when or clause.when,
     )
 

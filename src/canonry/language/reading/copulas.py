@@ -96,6 +96,8 @@ def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Ite
             holds=one.negative is bool(plain),
             qualifiers=clause.qualifiers(),
         )
+        if words.has_word("trades", noun) and not one.owner:
+            yield make_statement(about, "job", PHRASE + noun, implied=True, holds=not one.negative)
         if one.owner and one.definite and not one.owner.startswith(PHRASE):
             yield from owner_statements(clause, one)
 
@@ -189,9 +191,8 @@ def _bound_values(clause: Clause, about: str, bound: Sequence[str]) -> Iterator[
     for nominal in (nominal for at, nominal in clause.locations if at == role):
         marks, holds = clause.qualifiers(role), not nominal.negative
         if not turned:
-            yield make_statement(
-                about, name, clause.value_of(nominal), holds=holds, qualifiers=marks
-            )
+            rest = {"holds": holds, "qualifiers": marks, "quantifier": nominal.quantifier}
+            yield make_statement(about, name, clause.value_of(nominal), **rest)
         elif isinstance(nominal.value, str):
             yield make_statement(nominal.value, name, about, qualifiers=marks)
 

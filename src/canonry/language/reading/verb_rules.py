@@ -48,7 +48,8 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
     for name, owner, value, phase in rules:
         begun = "is" if still and phase == "begins" else phase
         able = group.ability and not group.negative and find_attribute(name).cardinality == 1
-        if able or (undone and begun != "is"):  # a denied change says nothing of its result
+        unused = group.never and name == "speaks"  # and may know it
+        if able or unused or (undone and begun != "is"):  # a denied change leaves its result open
             continue
         for whose in _rule_owners(owner, ends):
             for what in ends.get(value, []) if value in _ROLES or value in ends else [value]:
