@@ -143,10 +143,8 @@ def _action_statements(clause: Clause, about: str, *, implied: bool) -> Iterator
     )
     for one in clause.objects:
         yield from _object_actions(clause, itself, one)
-        if (
-            about == ANYBODY and isinstance(one.value, str) and one.is_named
-        ):  # nobody guards the gate
-            name = f"{family}:be_{group.verb}"
+        if about == ANYBODY and isinstance(one.value, str) and one.is_named:
+            name = f"{family}:be_{group.verb}"  # nobody guards the gate
             yield replace(itself, subject=one.value, attribute=name, implied=True)
     if not clause.objects:
         yield from _objectless_actions(clause, itself)
@@ -176,12 +174,10 @@ def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator
     value, holds = clause.value_of(one), not one.negative
     statement = replace(itself, value=value, holds=holds, quantifier=quantifier)
     yield statement
-    if statement.holds and not (
-        group.negative or group.only or statement.quantifier
-    ):  # a vineyard is land
-        for noun in kinds_of(one, clause.words):
-            marks = statement.qualifiers | {"broader"}
-            yield replace(statement, value=PHRASE + noun, implied=True, qualifiers=marks)
+    sure = statement.holds and not (group.negative or group.only or statement.quantifier)
+    for noun in kinds_of(one, clause.words) if sure else ():  # a vineyard is land
+        marks = statement.qualifiers | {"broader"}
+        yield replace(statement, value=PHRASE + noun, implied=True, qualifiers=marks)
     if one.noun and (having or carrying) and not (one.definite or group.ended):
         marks = frozenset[str]() if having else frozenset({"broader"})
         for each in possession_statements(clause, about, one):

@@ -257,11 +257,8 @@ def _read_measure(subject: Nominal, one: Nominal, words: WordTable) -> Statement
         return make_statement(
             about, "measure:price" if money else measure_of("*", one.quantity), one.quantity
         )
-    if (
-        bare
-        and one.quantity.low < LATE_YEAR
-        and (not about.startswith(PHRASE) or _is_person(subject, words))
-    ):
+    aged = not about.startswith(PHRASE) or _is_person(subject, words)
+    if bare and one.quantity.low < LATE_YEAR and aged:
         years = one.quantity
         age = replace(years, low=years.low * 12, high=years.high * 12, dimension="month")
         return make_statement(about, "age", age)
@@ -311,7 +308,7 @@ def _placement_statements(
     clause: Clause, about: str, role: str, location: Nominal
 ) -> Iterator[Statement]:
     """Yield where somebody or something is."""
-    words, never = clause.words, clause.group.never
+    words, never, placed = clause.words, clause.group.never, clause.words.has_word("places", role)
     if role == "to" and clause.group.perfect and isinstance(location.value, str):
         yield make_statement(
             about, "did:visit", location.value, phase=Phase.WAS if never else Phase.IS
@@ -324,17 +321,14 @@ def _placement_statements(
         yield make_statement(about, *state)
     elif not isinstance(location.value, str):
         raise UnreadClause
-    elif (
-        words.has_word("places", role) and location.noun and location.is_bare
-    ):  # in danger, at peace
+    elif placed and location.noun and location.is_bare:  # in danger, at peace
         yield make_statement(
             about, f"is:{role}_{location.noun}", location.value, holds=not location.negative
         )
-    elif words.has_word("places", role):
+    elif placed:
         name = "membership" if group and role in {"in", "on"} else "location"
-        if words.has_word(
-            "streets", location.value.rpartition("_")[2]
-        ) and location.value.startswith(PHRASE):
+        last = location.value.rpartition("_")[2]
+        if location.value.startswith(PHRASE) and words.has_word("streets", last):
             name = "street"  # a bank on Mill Street can also be in Leeds
         yield make_statement(about, name, location.value, holds=not location.negative)
     elif role in words.bearings:

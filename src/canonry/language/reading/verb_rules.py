@@ -28,7 +28,6 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
     """Yield the statements of the verb's rules whose ends the clause has."""
     words, group = clause.words, clause.group
     rules: Sequence[Rule] = words.verbs.get(verb, ())
-    nobody = any(each.negative and each.value == ANYBODY for each in clause.subjects)
     if clause.is_outcome_open and is_event(clause):
         return
     ends = _rule_ends(clause, about)
