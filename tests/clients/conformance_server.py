@@ -17,7 +17,8 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
-    CompletionProvider,
+    Completion,
+    CompletionPage,
     File,
     Noted,
     Prompt,
@@ -132,9 +133,7 @@ def a_resource(uri: str, mime_type: str, read: Any) -> Resource:
     )
 
 
-async def words(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> tuple[list[tuple[str, str]], int]:
+async def words(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     return [("testValue1", "one"), ("testValue2", "two")], 2
 
 
@@ -192,7 +191,7 @@ SUITE = Toolset(
             ),
         ),
     ),
-    completions={"arg1": CompletionProvider(find=words)},
+    completions={"arg1": words},
 )
 
 

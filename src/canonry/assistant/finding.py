@@ -45,8 +45,14 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.snippets import SAID_TITLE
 from canonry.canon.session.viewpoint import tags_then
-from canonry.gateway.offers import page_of_matches
-from canonry.gateway.tool import Arguments, CompletionPage, CompletionProvider, Reply, Resource
+from canonry.gateway.tool import (
+    Arguments,
+    Completion,
+    CompletionPage,
+    FindCompletions,
+    Reply,
+    Resource,
+)
 from canonry.language.reading.tokens import verb_of
 from canonry.language.texts.stems import query_stems, stems_of, terms_of
 from canonry.log.entries import StoredItem
@@ -666,24 +672,19 @@ async def _read_space(canon: Canon, caller: Caller, variables: Mapping[str, str]
     ).decode()
 
 
-async def _complete_spaces(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_spaces(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     spaces = ((each.id, each.name) for each in await listings.list_spaces(canon, caller))
-    return page_of_matches(spaces, word, offset, limit)
+    return asked.page_of(spaces)
 
 
-async def _complete_entities(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
-    query = EntityQuery(name_pattern=f"{word}*" if word else None, limit=limit, offset=offset)
-    page = await list_entities(canon, caller, None, query)
+async def _complete_entities(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
+    page = await list_entities(canon, caller, None, asked.entity_query())
     return [(each.id, f"{each.name} ({each.shown_type})") for each in page.items], page.total
 
 
-COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
-    "space_id": CompletionProvider(find=_complete_spaces),
-    "thing_id": CompletionProvider(find=_complete_entities),
+COMPLETIONS: Final[Mapping[str, FindCompletions]] = {
+    "space_id": _complete_spaces,
+    "thing_id": _complete_entities,
 }
 
 ITEM_RESOURCE: Final = Resource(

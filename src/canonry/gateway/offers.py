@@ -19,8 +19,8 @@ from canonry.gateway.tool import (
     Arguments,
     Cached,
     CallTool,
-    CompletionPage,
-    CompletionProvider,
+    Completion,
+    FindCompletions,
     Prompt,
     Reply,
     Resource,
@@ -32,7 +32,6 @@ from canonry.gateway.tool import (
 from canonry.gateway.validation import lazy_check
 from canonry.language.texts.visible import STORED_IS_DATA, mark_long_text
 from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, NotSupported
-from canonry.values.json_values import fold_text
 from canonry.values.policy import NAME_MAX
 
 
@@ -455,11 +454,9 @@ def _template_values(template: Sequence[str], steps: Sequence[str]) -> dict[str,
 
 # Lists for people: the resources behind templates, page by page, and completions.
 #
-# Both ask the completion providers of toolsets on the path of every call, which checks the rights.
+# Both ask the completions of toolsets on the path of every call, which checks the rights.
 
 PAGE: Final = 50  # a reply that clients hold in the context of a model
-SEARCHED_FIRST: Final = 500
-"""The number of first items that are searched for a beginning."""
 COMPLETIONS: Final = 100
 """The most values that the protocol allows in one answer."""
 _CURSOR: Final = re.compile(r"(\d{1,4})\.(\d{1,9})")
@@ -484,20 +481,20 @@ async def browse_page(
     Raises:
         InvalidInput: `input.invalid`, if the cursor is not from this server.
     """
-    offers: list[tuple[Offer[Resource], CompletionProvider]] = []
+    offers: list[tuple[Offer[Resource], FindCompletions]] = []
     for offer in resources:
         variables = offer.item.variables
-        if len(variables) == 1 and (provider := offer.toolset.completions.get(variables[0])):
-            offers.append((offer, provider))
+        if len(variables) == 1 and (find := offer.toolset.completions.get(variables[0])):
+            offers.append((offer, find))
     at, offset = _page_position(cursor, len(offers))
     entries: list[tuple[Resource, str, str]] = []
     while at < len(offers):
-        offer, provider = offers[at]
+        offer, find = offers[at]
         room = PAGE - len(entries)
         if room == 0:
             break
         result = await serve(
-            _completion_offer(offer, provider), {"word": "", "offset": offset, "limit": room}
+            _completion_offer(offer, find), {"word": "", "offset": offset, "limit": room}
         )
         if result.error is not None:
             return result
@@ -516,43 +513,23 @@ async def complete_value(
 
     `offer` is a prompt or a resource; an unknown variable has no values.
     """
-    provider = offer.toolset.completions.get(variable)
-    if provider is None:
+    find = offer.toolset.completions.get(variable)
+    if find is None:
         return (), 0
     asked = {"word": beginning, "offset": 0, "limit": COMPLETIONS}
-    result = await serve(_completion_offer(offer, provider), asked)
+    result = await serve(_completion_offer(offer, find), asked)
     if result.error is not None:
         return result
     found, total = result.body
     return [value for value, _ in found], total
 
 
-def page_of_matches(
-    named: Iterable[tuple[str, str]], beginning: str, offset: int, limit: int
-) -> CompletionPage:
-    """Return a page of those whose value or name starts with `beginning`, out of a whole list."""
-    wanted = fold_text(beginning)
-    fit = [pair for pair in named if any(fold_text(each).startswith(wanted) for each in pair)]
-    return fit[offset : offset + limit], len(fit)
-
-
-async def page_through(
-    page: Callable[[int, int], Awaitable[CompletionPage]], beginning: str, offset: int, limit: int
-) -> CompletionPage:
-    """Return a page of `page(limit, offset)`; a beginning is searched among its first items."""
-    if not beginning:
-        return await page(limit, offset)
-    return page_of_matches((await page(SEARCHED_FIRST, 0))[0], beginning, offset, limit)
-
-
-def _completion_offer(offer: Offer[Any], provider: CompletionProvider) -> Offer[Any]:
-    """Return the offer of a completion provider, with the roles of the offer that it completes."""
+def _completion_offer(offer: Offer[Any], find: FindCompletions) -> Offer[Any]:
+    """Return the offer of completions, with the roles of the offer that they complete."""
 
     async def find_values(canon: Canon, caller: Caller, asked: Arguments) -> Reply:
         try:
-            return await provider.find(
-                canon, caller, asked["word"], asked["offset"], asked["limit"]
-            )
+            return await find(canon, caller, Completion(**asked))
         except (InvalidInput, NotFound):  # there is no such world, and it has no locations
             return (), 0
 

@@ -1,6 +1,6 @@
 """Tools, resources and prompts as data, for the server, the command line and the docs."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from urllib.parse import quote
@@ -9,7 +9,9 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import Limits, PublishedRate
 from canonry.gateway.toolset_introduction import Face
+from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import CanonryError
+from canonry.values.json_values import fold_text
 
 ANYONE: Final = frozenset({"*"})
 """As roles: every agent type of the toolset. As agent types: any name."""
@@ -115,19 +117,47 @@ class Tool:
     compose: Callable[[CallTool, Arguments], Awaitable[Reply]] | None = None
 
 
+SEARCHED_FIRST: Final = 500
+"""Items of a list among which a word is searched."""
+
 CompletionPage = tuple[Sequence[tuple[str, str]], int]
 """Pairs of a value and its name for people, and the total number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompletionProvider:
-    """The values of one variable, for clients that browse resources or complete a word.
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A page of the values of one variable that begin with `word`, or whose name does."""
 
-    `find(canon, caller, word, offset, limit)` returns pairs of a value and its name for people,
-    of those whose value or name begins with `word`, and their total number.
-    """
+    word: str
+    offset: int
+    limit: int
 
-    find: Callable[[Canon, Caller, str, int, int], Awaitable[CompletionPage]]
+    def entity_query(self, entity_type: str | None = None) -> EntityQuery:
+        """Return the query for entities whose name begins with the word."""
+        return EntityQuery(
+            entity_type=entity_type,
+            name_pattern=f"{self.word}*" if self.word else None,
+            limit=self.limit,
+            offset=self.offset,
+        )
+
+    def page_of(self, named: Iterable[tuple[str, str]]) -> CompletionPage:
+        """Return the page out of a whole list."""
+        wanted = fold_text(self.word)
+        fit = [pair for pair in named if any(fold_text(each).startswith(wanted) for each in pair)]
+        return fit[self.offset : self.offset + self.limit], len(fit)
+
+    async def page_through(
+        self, page: Callable[[int, int], Awaitable[CompletionPage]]
+    ) -> CompletionPage:
+        """Return a page of `page(limit, offset)`; a word is searched among its first items."""
+        if not self.word:
+            return await page(self.limit, self.offset)
+        return self.page_of((await page(SEARCHED_FIRST, 0))[0])
+
+
+FindCompletions = Callable[[Canon, Caller, Completion], Awaitable[CompletionPage]]
+"""Returns values of a variable, for clients that browse resources or complete a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +278,7 @@ class Toolset(Face):
     rates: tuple[PublishedRate, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
-    completions: Mapping[str, CompletionProvider] = field(default_factory=dict)
+    completions: Mapping[str, FindCompletions] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
     remedies: Mapping[str, str] = field(default_factory=dict)
     web_routes: str | None = None

@@ -14,7 +14,7 @@ from canonry.catalog.usecases.rows import (
     require_project,
     search_catalog,
 )
-from canonry.gateway.offers import ContractFile, page_of_matches
+from canonry.gateway.offers import ContractFile
 from canonry.gateway.replies import (
     INTEGER,
     INTERNAL_ERROR,
@@ -29,9 +29,10 @@ from canonry.gateway.tables import FieldTable
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
+    Completion,
     CompletionPage,
-    CompletionProvider,
     ErrorBody,
+    FindCompletions,
     Noted,
     Reply,
     Toolset,
@@ -195,24 +196,19 @@ def _as_json(value: Reply) -> str:
     return encode_json(value).decode()
 
 
-async def _complete_projects(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_projects(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     projects, _ = await list_projects(canon, caller)
-    return page_of_matches([(each.id, each.name) for each in projects], word, offset, limit)
+    return asked.page_of([(each.id, each.name) for each in projects])
 
 
-async def _complete_items(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
-    pattern = f"{word}*" if word else None
-    found, total = await list_items(canon, caller, pattern, limit=limit, offset=offset)
+async def _complete_items(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
+    found, total = await list_items(canon, caller, asked.entity_query())
     return [(item_row(e)["id"], f"{e.name} ({e.entity_type})") for e in found], total
 
 
-COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
-    "project_id": CompletionProvider(find=_complete_projects),
-    "item_id": CompletionProvider(find=_complete_items),
+COMPLETIONS: Final[Mapping[str, FindCompletions]] = {
+    "project_id": _complete_projects,
+    "item_id": _complete_items,
 }
 TABLE: Final = FieldTable(__package__)
 RESOURCES: Final = (

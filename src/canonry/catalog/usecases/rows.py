@@ -81,26 +81,18 @@ async def search_catalog(
 
 
 async def list_items(
-    canon: Canon, caller: Caller, pattern: str | None, *, limit: int, offset: int
+    canon: Canon, caller: Caller, query: EntityQuery
 ) -> tuple[Sequence[Entity], int]:
-    """Content of the projects that the caller may see, kind by kind, and how much there is.
-
-    With a `pattern`, that whose titles fit it.
-    """
+    """Queried content of the projects that the caller may see, kind by kind, and its number."""
     spaces = frozenset(each.id for each in (await list_projects(canon, caller))[0])
     found: list[Entity] = []
-    total, skip = 0, offset
+    total, skip = 0, query.offset
+    asked = replace(query, spaces=spaces, level=CanonLevel.CANON)
     for kind in CONTENT_KINDS if spaces else ():
-        left = limit - len(found)
-        query = EntityQuery(
-            spaces=spaces,
-            entity_type=kind,
-            level=CanonLevel.CANON,
-            name_pattern=pattern,
-            limit=max(left, 1),
-            offset=skip,
+        left = query.limit - len(found)
+        page = await canon.state.entities(
+            replace(asked, entity_type=kind, limit=max(left, 1), offset=skip)
         )
-        page = await canon.state.entities(query)
         found += page.items[: max(left, 0)]
         total, skip = total + page.total, max(0, skip - page.total)
     return found, total

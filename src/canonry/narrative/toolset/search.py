@@ -15,9 +15,15 @@ from canonry.canon.queries.listings import (
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require_item, require_universe
-from canonry.gateway.offers import SEARCHED_FIRST, page_of_matches, page_through
 from canonry.gateway.replies import Field, Shape, array
-from canonry.gateway.tool import CompletionPage, CompletionProvider, Reply, Resource
+from canonry.gateway.tool import (
+    SEARCHED_FIRST,
+    Completion,
+    CompletionPage,
+    FindCompletions,
+    Reply,
+    Resource,
+)
 from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -28,7 +34,7 @@ from canonry.narrative.toolset.shapes import ENTITY, TABLE, name_in
 from canonry.narrative.usecases.scenes import TurnPage, get_turns, query_scenes, recall_memories
 from canonry.readmodels.passages import Collection, Passage
 from canonry.readmodels.ports.documents import SceneQuery
-from canonry.readmodels.ports.state import EntityQuery, EventQuery
+from canonry.readmodels.ports.state import EventQuery
 from canonry.readmodels.ranking import Why
 from canonry.recall.usecases.find_passages import (
     MEANING_MISSING,
@@ -305,19 +311,15 @@ RESOURCES: Final[tuple[Resource, ...]] = (
 )
 
 
-async def _complete_universes(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_universes(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     async def find_page(limit: int, offset: int) -> CompletionPage:
         found = await query_universes(canon, caller, parent=None, limit=limit, offset=offset)
         return [(each.id, each.name) for each in found.items], found.total
 
-    return await page_through(find_page, word, offset, limit)
+    return await asked.page_through(find_page)
 
 
-async def _complete_scenes(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_scenes(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     async def find_page(limit: int, offset: int) -> CompletionPage:
         query = SceneQuery(limit=limit, offset=offset)
         found = await query_scenes(canon, caller, query, universe_id=None)
@@ -325,35 +327,29 @@ async def _complete_scenes(
             (each.id, (each.title or f"Scene {each.order}")) for each in found.items
         ], found.total
 
-    return await page_through(find_page, word, offset, limit)
+    return await asked.page_through(find_page)
 
 
-async def _complete_entities(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
-    pattern = f"{word}*" if word else None
-    query = EntityQuery(name_pattern=pattern, limit=limit, offset=offset)
-    page = await query_entities(canon, caller, query, universe_id=None)
+async def _complete_entities(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
+    page = await query_entities(canon, caller, asked.entity_query(), universe_id=None)
     return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
 
 
-async def _complete_sources(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_sources(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     """Return the sources of the universes that the caller may see, universe by universe."""
     universes = await query_universes(canon, caller, parent=None, limit=SEARCHED_FIRST, offset=0)
     named: list[tuple[str, str]] = []
     for each in universes.items:
         page = await query_sources(canon, caller, each.id, limit=SEARCHED_FIRST, offset=0)
         named += [(source.id, source.title) for source in page.items]
-    return page_of_matches(named, word, offset, limit)
+    return asked.page_of(named)
 
 
-COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
-    "universe_id": CompletionProvider(find=_complete_universes),
-    "scene_id": CompletionProvider(find=_complete_scenes),
-    "entity_id": CompletionProvider(find=_complete_entities),
-    "source_id": CompletionProvider(find=_complete_sources),
+COMPLETIONS: Final[Mapping[str, FindCompletions]] = {
+    "universe_id": _complete_universes,
+    "scene_id": _complete_scenes,
+    "entity_id": _complete_entities,
+    "source_id": _complete_sources,
 }
 
 

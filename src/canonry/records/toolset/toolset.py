@@ -8,19 +8,19 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require_account
-from canonry.gateway.offers import ContractFile, brief_schema, page_of_matches, page_through
+from canonry.gateway.offers import ContractFile, brief_schema
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, DialectTable
 from canonry.gateway.tool import (
     ANYONE,
+    Completion,
     CompletionPage,
-    CompletionProvider,
     ErrorBody,
+    FindCompletions,
     Tool,
     Toolset,
     Variables,
 )
 from canonry.gateway.toolset_introduction import Face
-from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.toolset import entities, ingestion, queries
 from canonry.records.toolset.contract import entries, published, truth_tool
 from canonry.records.toolset.entities import get_snapshot
@@ -44,37 +44,30 @@ async def _entity_json(canon: Canon, caller: Caller, variables: Variables) -> st
     return as_json(await get_snapshot(canon, caller, entity_id))
 
 
-async def _complete_accounts(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_accounts(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     del canon  # accounts of others are not listed
     own = account_of(caller).user_id
-    return page_of_matches([(own, "Your own account")], word, offset, limit)
+    return asked.page_of([(own, "Your own account")])
 
 
-async def _complete_entities(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
-    query = EntityQuery(name_pattern=f"{word}*" if word else None, limit=limit, offset=offset)
-    page = await list_entities(canon, caller, None, query)
+async def _complete_entities(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
+    page = await list_entities(canon, caller, None, asked.entity_query())
     return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
 
 
-async def _complete_sources(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_sources(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     async def source_page(limit: int, offset: int) -> CompletionPage:
         found = await canon.state.sources(account_of(caller).space, limit=limit, offset=offset)
         named = [(e.id, e.title or e.file_name or e.source_type.value) for e in found.items]
         return named, found.total
 
-    return await page_through(source_page, word, offset, limit)
+    return await asked.page_through(source_page)
 
 
-COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
-    "user_id": CompletionProvider(find=_complete_accounts),
-    "entity_id": CompletionProvider(find=_complete_entities),
-    "source_id": CompletionProvider(find=_complete_sources),
+COMPLETIONS: Final[Mapping[str, FindCompletions]] = {
+    "user_id": _complete_accounts,
+    "entity_id": _complete_entities,
+    "source_id": _complete_sources,
 }
 
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
-from canonry.gateway.offers import page_of_matches
 from canonry.gateway.replies import Field, Shape, array, object_schema
 from canonry.gateway.tool import (
     Arguments,
+    Completion,
     CompletionPage,
-    CompletionProvider,
+    FindCompletions,
     Noted,
     Reply,
     Tool,
@@ -24,7 +24,6 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import REALM_GROUPS, LayerType, Tie, WorldType
 from canonry.readmodels.edges import Direction, tick_of, time_of_day, travel_ms
-from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import encode_json
 from canonry.world.domain.atlas import group_of
@@ -370,31 +369,22 @@ async def _location_json(canon: Canon, caller: Caller, variables: Variables) -> 
     return encode_json(found.reply).decode()
 
 
-async def _complete_worlds(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_worlds(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     worlds = await visible_worlds(canon, caller)
     bound = [each for each in worlds if caller.world in {None, each.id}]
-    return page_of_matches([(each.id, each.name) for each in bound], word, offset, limit)
+    return asked.page_of([(each.id, each.name) for each in bound])
 
 
-async def _complete_locations(
-    canon: Canon, caller: Caller, word: str, offset: int, limit: int
-) -> CompletionPage:
+async def _complete_locations(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     world = await bound_world(canon, caller)
-    query = EntityQuery(
-        entity_type=WorldType.LOCATION,
-        name_pattern=f"{word}*" if word else None,
-        limit=limit,
-        offset=offset,
-    )
+    query = asked.entity_query(WorldType.LOCATION)
     page = await query_entities(canon, caller, query, universe_id=world.space)
     return [(each.id, each.name) for each in page.items], page.total
 
 
-COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
-    "world_id": CompletionProvider(find=_complete_worlds),
-    "location_id": CompletionProvider(find=_complete_locations),
+COMPLETIONS: Final[Mapping[str, FindCompletions]] = {
+    "world_id": _complete_worlds,
+    "location_id": _complete_locations,
 }
 RESOURCES: Final = (
     TABLE.make_resource("world", _world_json, READERS),
