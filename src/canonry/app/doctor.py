@@ -147,7 +147,17 @@ async def _examine_index(diagnosis: Diagnosis, recall: Recall, folder: Path) -> 
     diagnosis.store["recall_vectors"] = 0 if mine is None else mine.count
     diagnosis.store["recall_commits_waiting"] = waiting
     if await asyncio.to_thread((folder / RECALL_FILE).is_file):
-        await _examine_folder(diagnosis, folder, 0 if mine is None else mine.count)
+        count = 0 if mine is None else mine.count
+        from canonry.recall.vectors import FolderVectors  # noqa: PLC0415 - loads an engine
+
+        vectors = FolderVectors(folder)
+        try:
+            await vectors.check_rows()
+        finally:
+            await vectors.close()
+        if count > SEARCHED_WELL:
+            what = f"Each search compares {count:,} vectors, more than {SEARCHED_WELL:,}"
+            diagnosis.add_hint(what, MANY_VECTORS)
     older = [each.model for each in statuses if each is not mine]
     if older:
         diagnosis.add_hint(
@@ -159,19 +169,6 @@ async def _examine_index(diagnosis: Diagnosis, recall: Recall, folder: Path) -> 
             f"{waiting} commits are not indexed by meaning yet.",
             "A running server indexes them. To do it now: canonry rebuild --only vectors",
         )
-
-
-async def _examine_folder(diagnosis: Diagnosis, folder: Path, count: int) -> None:
-    from canonry.recall.vectors import FolderVectors  # noqa: PLC0415 - loads an engine
-
-    vectors = FolderVectors(folder)
-    try:
-        await vectors.check_rows()
-    finally:
-        await vectors.close()
-    if count > SEARCHED_WELL:
-        what = f"Each search compares {count:,} vectors, more than {SEARCHED_WELL:,}"
-        diagnosis.add_hint(what, MANY_VECTORS)
 
 
 def _describe_model(model: EmbeddingModel) -> str:

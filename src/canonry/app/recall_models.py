@@ -332,7 +332,14 @@ class BackgroundIndexing:
                 break
         while True:
             try:
-                await self._index_if_owner(cursor)
+                # Index while this process has the lock; other processes try to get it.
+                from canonry.recall.vectors.rows import try_owning  # noqa: PLC0415 - loads NumPy
+
+                while True:
+                    with try_owning(self._folder / LOCK) as owned:
+                        if owned:
+                            await self._index_passages(cursor)
+                    await asyncio.sleep(_PATIENCE)
             except Exception as error:  # noqa: BLE001 - even a defect must not end it for good
                 why = _error_text(error)
                 self._report_fault(
@@ -382,16 +389,6 @@ class BackgroundIndexing:
             return (await self._canon.ledger.touched_since(cursor, limit=_ANY)).cursor
         except Unavailable:
             return cursor
-
-    async def _index_if_owner(self, cursor: int) -> None:
-        """Index while this process has the lock; other processes try to get it."""
-        from canonry.recall.vectors.rows import try_owning  # noqa: PLC0415 - loads NumPy
-
-        while True:
-            with try_owning(self._folder / LOCK) as owned:
-                if owned:
-                    await self._index_passages(cursor)
-            await asyncio.sleep(_PATIENCE)
 
     async def _index_passages(self, cursor: int) -> None:
         while True:

@@ -419,25 +419,19 @@ def _convert_value(hint: Any, given: Any, current: Any, path: str, where: str) -
         inner = get_args(hint)[0]
         return tuple(_convert_value(inner, each, None, path, where) for each in given)
     if origin is not None and isinstance(current, Mapping):
-        return _convert_mapping(hint, given, current, path, where)
+        if not isinstance(given, Mapping):
+            raise wrong_value(path, "a table", where)
+        key_type, value_type = get_args(hint)
+        merged = dict(current)
+        for key, value in given.items():
+            names = list(key_type) if issubclass(key_type, StrEnum) else []
+            if names and key not in names:
+                raise unknown_setting(f"{path}.{key}", [f"{path}.{name}" for name in names], where)
+            merged[key_type(key)] = _convert_scalar(value_type, value, f"{path}.{key}", where)
+        return merged
     if isinstance(hint, UnionType):
         hint = next(each for each in get_args(hint) if each is not type(None))
     return _convert_scalar(hint, given, path, where)
-
-
-def _convert_mapping(
-    hint: Any, given: Any, current: Mapping[Any, Any], path: str, where: str
-) -> Any:
-    if not isinstance(given, Mapping):
-        raise wrong_value(path, "a table", where)
-    key_type, value_type = get_args(hint)
-    merged = dict(current)
-    for key, value in given.items():
-        names = list(key_type) if issubclass(key_type, StrEnum) else []
-        if names and key not in names:
-            raise unknown_setting(f"{path}.{key}", [f"{path}.{name}" for name in names], where)
-        merged[key_type(key)] = _convert_scalar(value_type, value, f"{path}.{key}", where)
-    return merged
 
 
 def _convert_scalar(hint: Any, given: Any, path: str, where: str) -> Any:

@@ -581,27 +581,6 @@ async def record_claims(
     corrected = await corrected_values(
         context, claims, [source.id for sources in made for source in sources]
     )
-    provenance = await _provenance_of(context, claims, arguments, dry=dry)
-    recorded = await _record_entities(context, claims, provenance, dry=dry)
-    rows = [
-        recorded.get(n) or await _record_other(context, one, n, provenance, dry=dry)
-        for n, one in enumerate(claims)
-    ]
-    right = [corrected[n] for n in corrected if rows[n]["verdict"] == "accepted"]
-    reply: Row = without_empty({"note": right and f"{join_first(right)}.", "verdicts": rows})
-    if any("raw_fields" in row for row in rows):
-        reply["hint"] = HINTS["raw"]
-    return {"written": False, **reply} if dry else reply
-
-
-async def _provenance_of(
-    context: CallContext,
-    claims: Sequence[Mapping[str, Any]],
-    arguments: Mapping[str, Any],
-    *,
-    dry: bool,
-) -> Row:
-    """Return the provenance of the claims, which the source of their records keeps."""
     cited = [*arguments.get("evidence", ()), *(e for c in claims for e in c.get("evidence", ()))]
     evidence = [str(each) for each in await evidence_of(context, cited, "/evidence")]
     if (quoted := arguments.get("said")) is not None and not dry:
@@ -614,7 +593,17 @@ async def _provenance_of(
         )
     given_values: Row = {"evidence": evidence, "authority": arguments.get("authority")}
     sure = [claim["confidence"] for claim in claims if "confidence" in claim]
-    return without_empty({**given_values, "confidence": min(sure, default=None)})
+    provenance = without_empty({**given_values, "confidence": min(sure, default=None)})
+    recorded = await _record_entities(context, claims, provenance, dry=dry)
+    rows = [
+        recorded.get(n) or await _record_other(context, one, n, provenance, dry=dry)
+        for n, one in enumerate(claims)
+    ]
+    right = [corrected[n] for n in corrected if rows[n]["verdict"] == "accepted"]
+    reply: Row = without_empty({"note": right and f"{join_first(right)}.", "verdicts": rows})
+    if any("raw_fields" in row for row in rows):
+        reply["hint"] = HINTS["raw"]
+    return {"written": False, **reply} if dry else reply
 
 
 async def _require_known(context: CallContext, claims: Sequence[Mapping[str, Any]]) -> None:

@@ -37,7 +37,14 @@ async def differences_between(
         items, more = items | {each.id: each for each in dated}, more or many
     if within is not None:
         items = {i: e for i, e in items.items() if getattr(e, "scene_id", "") == within}
-    sides = [await _items_standing(context, items) for context in (one, other)]
+    sides: list[dict[str, StoredItem]] = [
+        {
+            each.id: each
+            for each in await context.items_holding(items.values())
+            if isinstance(each, _CANON) and getattr(each, "level", CanonLevel.CANON) in _STANDING
+        }
+        for context in (one, other)
+    ]
     moved = [i for i in items if sides[0].get(i) != sides[1].get(i)]
     before, after = [
         await _item_texts(context, [side[i] for i in moved if i in side])
@@ -50,17 +57,6 @@ async def differences_between(
             row = {"kind": was[0] or now[0], "id": i, "before": was[1], "after": now[1]}
             rows.append(without_empty(row))
     return rows[:MOST], more or len(rows) > MOST
-
-
-async def _items_standing(
-    context: CallContext, items: Mapping[str, StoredItem]
-) -> dict[str, StoredItem]:
-    """Return the items that hold at a viewpoint, as they are there."""
-    return {
-        each.id: each
-        for each in await context.items_holding(items.values())
-        if isinstance(each, _CANON) and getattr(each, "level", CanonLevel.CANON) in _STANDING
-    }
 
 
 async def _item_texts(

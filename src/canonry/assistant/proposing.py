@@ -156,13 +156,6 @@ class _UnlinkedClaim(NamedTuple):
     evidence: Sequence[Evidence]
     made: str | None
 
-    def linking_call(self, about: Sequence[str]) -> dict[str, Any]:
-        """Return the arguments of a call that links the claim and replaces its item."""
-        wrong = {"replaces": self.made, "reason": "It was linked to no entity."}
-        claim = {**self.claim, "about": about, **(wrong if self.made else {})}
-        evidence = [each.ref for each in self.evidence]
-        return {"claims": [claim], **({"evidence": evidence} if evidence else {})}
-
 
 async def _link_hint(reading: ClaimReader, unlinked: _UnlinkedClaim, mentions: Mentions) -> str:
     """Return a hint that names the entities that a claim may mean; nothing if none is known."""
@@ -179,7 +172,11 @@ async def _link_hint(reading: ClaimReader, unlinked: _UnlinkedClaim, mentions: M
         return ""
     others = [linked_id or name for name, linked_id in mentions.found.items()]
     name, reference = _name_references(near)[0]
-    call = encode_json(unlinked.linking_call([reference, *others])).decode()
+    about = [reference, *others]
+    wrong = {"replaces": unlinked.made, "reason": "It was linked to no entity."}
+    claim = {**unlinked.claim, "about": about, **(wrong if unlinked.made else {})}
+    evidence = [each.ref for each in unlinked.evidence]
+    call = encode_json({"claims": [claim], **({"evidence": evidence} if evidence else {})}).decode()
     return f'No entity is linked to "{says}"{linked}. If {name} is meant: propose {call}'
 
 

@@ -64,12 +64,6 @@ class CatalogFiles:
     arrays: dict[str, list[Any]] = field(default_factory=dict)
     starts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
 
-    def add_rows(self, name: str, rows: list[Any], file: Path) -> None:
-        """Append the rows of a file."""
-        known = self.arrays.setdefault(name, [])
-        self.starts.setdefault(name, []).append((len(known), file.name))
-        known.extend(rows)
-
     def division_lines(self) -> Iterator[str]:
         """Yield a line about each array of several files, with the first row of each file."""
         for name, starts in self.starts.items():
@@ -100,7 +94,9 @@ def read_files(files: Sequence[Path]) -> CatalogFiles:
             if not isinstance(rows, list):
                 message = f"{file.name}: {name[:_NAMED]!a} must be an array of objects."
                 raise InvalidInput("catalog.malformed", message, path=str(file))
-            found.add_rows(name, rows, file)
+            known = found.arrays.setdefault(name, [])
+            found.starts.setdefault(name, []).append((len(known), file.name))
+            known.extend(rows)
     return found
 
 

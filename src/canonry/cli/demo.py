@@ -219,24 +219,6 @@ def _log_position(commit: Mapping[str, Any]) -> str:
 Ids = dict[str, str]
 
 
-async def play_demo(agents: Troupe) -> None:
-    """Play the whole demonstration."""
-    teller = DemoPrinter()
-    world = DemoWorld(agents, teller)
-    await world.open_world()
-    await world.try_to_cheat()
-    await world.play_scene(0)
-    await world.play_scene(1)
-    await world.ask_why()
-    await world.ask_about_the_retcon()
-    await world.store_memory()
-    teller.print_heading("In short")
-    teller.print_note(
-        f"{teller.accepted} proposals became canon, {teller.refused} attempts failed,"
-    )
-    teller.print_note("and the log has the author, time, rule and evidence of each.")
-
-
 class DemoWorld:
     """The ids that the agents have created, by the names of the play.
 
@@ -401,7 +383,20 @@ def demo(*, keep: Path | None, inspects: bool | None) -> None:
 
 async def _run_demo(data: Path) -> None:
     async with start_troupe(data, ROLES) as agents:
-        await play_demo(agents)
+        teller = DemoPrinter()
+        world = DemoWorld(agents, teller)
+        await world.open_world()
+        await world.try_to_cheat()
+        await world.play_scene(0)
+        await world.play_scene(1)
+        await world.ask_why()
+        await world.ask_about_the_retcon()
+        await world.store_memory()
+        teller.print_heading("In short")
+        teller.print_note(
+            f"{teller.accepted} proposals became canon, {teller.refused} attempts failed,"
+        )
+        teller.print_note("and the log has the author, time, rule and evidence of each.")
 
 
 def _next_steps(seconds: float, keep: Path | None) -> None:

@@ -120,19 +120,14 @@ def serve(**given: Any) -> None:
     address = settings.http_address()
     if address is None:
         if sys.stdin.isatty():
-            _explain_waiting()
+            from canonry.cli.connect.command import launch_command  # noqa: PLC0415 - clients do not need it
+
+            command = shlex.join(launch_command(sys.argv[0], sys.executable, sys.prefix))
+            print_errors("Waiting for an MCP client on standard input. Press Ctrl-C to stop.")
+            print_errors(f"To connect a client, run `{command} connect`.")
         asyncio.run(_serve_stdio(settings, options))
     else:
         asyncio.run(_serve_http(settings, options, *address))
-
-
-def _explain_waiting() -> None:
-    """Tell a person at a terminal that the server waits for a client."""
-    from canonry.cli.connect.command import launch_command  # noqa: PLC0415 - clients do not need it
-
-    command = shlex.join(launch_command(sys.argv[0], sys.executable, sys.prefix))
-    print_errors("Waiting for an MCP client on standard input. Press Ctrl-C to stop.")
-    print_errors(f"To connect a client, run `{command} connect`.")
 
 
 async def _serve_stdio(settings: Settings, options: ServerOptions) -> None:

@@ -104,13 +104,6 @@ def take_streams() -> None:
         sys.stderr = cast("TextIO", Screen(sys.stderr))
 
 
-def utf8_output() -> TextIO:
-    """Return standard output for data, with UTF-8 and line feeds on every system."""
-    bare = _bare_stream(sys.stdout)
-    bare.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[attr-defined]
-    return sys.stdout
-
-
 @contextmanager
 def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
     """Yield standard output, or a file that gets its name only when it is complete.
@@ -118,7 +111,9 @@ def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
     The file "-" is standard output too.
     """
     if file is None or str(file) == "-":
-        yield utf8_output()
+        bare = _bare_stream(sys.stdout)
+        bare.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[attr-defined]
+        yield sys.stdout
         return
     if file.exists() and not file.is_file():  # such as /dev/null, which must not be replaced
         with file.open("w", encoding="utf-8", newline=newline) as out:

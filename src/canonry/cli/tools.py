@@ -127,6 +127,8 @@ def _tool_data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
     inner = inspect.unwrap(getattr(run, "func", run))
     module = getattr(inner, "__module__", type(inner).__module__)
     line = inner.__code__.co_firstlineno if inspect.isfunction(inner) else 1
+    _, _, text = tool.description.partition("Example: ")
+    made = not text.startswith("{")
     return {
         "name": tool.name,
         "toolset": toolset.name,
@@ -138,17 +140,12 @@ def _tool_data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
         "destructive": tool.destructive,
         "idempotent": tool.idempotent,
         "lives_in": f"src/{module.replace('.', '/')}.py:{line}",
-        "example": _tool_example(tool),
+        "example": (
+            example_of(tool.input_schema) if made else json.JSONDecoder().raw_decode(text)[0]
+        ),
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
     }
-
-
-def _tool_example(tool: Tool) -> Any:
-    """Return the example in the tool's description, or else one made from its schema."""
-    _, _, text = tool.description.partition("Example: ")
-    made = not text.startswith("{")
-    return example_of(tool.input_schema) if made else json.JSONDecoder().raw_decode(text)[0]
 
 
 def _print_json(value: Any) -> None:

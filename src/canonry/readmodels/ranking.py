@@ -144,11 +144,8 @@ def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
     """Return the weight of each signal for a query with this number of terms."""
     share = query_breadth(terms, weights)
 
-    def interpolate(pointed: float, broad: float) -> float:
-        return (1 - share) * pointed + share * broad
-
     low, high = field_values(weights.pointed), field_values(weights.broad)
-    return Strengths(**{name: interpolate(low[name], high[name]) for name in low})
+    return Strengths(**{name: (1 - share) * low[name] + share * high[name] for name in low})
 
 
 def pool_for(terms: int, weights: RankingWeights) -> int:

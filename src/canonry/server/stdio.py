@@ -296,11 +296,6 @@ class _Output(_Stream):
         self.takes_batches = False
         threading.Thread(target=self._write_queued, name="stdout", daemon=True).start()
 
-    def expect_answer(self, request: int | str) -> None:
-        """Note that an answer to `request` is due."""
-        self.unanswered.add(request)
-        self.idle.clear()
-
     def drop_expected(self, request: int | str | None) -> None:
         """Note that no answer to `request` is due any more."""
         if request is not None:
@@ -429,7 +424,8 @@ class _Input(_Stream):
     def _track_request(self, message: types.JSONRPCMessage) -> None:
         if isinstance(message, types.JSONRPCRequest):
             if message.method != _ENDLESS:
-                self._output.expect_answer(message.id)
+                self._output.unanswered.add(message.id)
+                self._output.idle.clear()
         elif (
             isinstance(message, types.JSONRPCNotification)
             and message.method == "notifications/cancelled"

@@ -178,11 +178,6 @@ class ProjectedText:
             found = [Finding(where="words", what=what)]
         return found
 
-    async def purge_erased(self) -> None:
-        """Erase there the data that the log has erased; bytes may remain for some minutes."""
-        await self.projector.catch_up()
-        await self.text.purge_deleted()
-
     async def rebuild_view(self) -> None:
         """Rebuild it from the log."""
         await self.text.drop_index()
@@ -435,7 +430,8 @@ class ServerMaintenance(Maintenance):
         await self._repair_documents()
         await self._rebuild_graph()
         if self.text_index is not None:
-            await self.text_index.purge_erased()
+            await self.text_index.projector.catch_up()
+            await self.text_index.text.purge_deleted()
         return dropped
 
     @override

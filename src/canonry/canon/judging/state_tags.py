@@ -215,7 +215,9 @@ def stated_tag(
     subject, verb, rest = fold_text(statement).rstrip(" .!").rpartition(" is ")
     if not verb or entity.entity_class is EntityClass.ARCHETYPE:
         return None
-    if not _is_name_of(plain_statement(subject), entity):
+    subject = plain_statement(subject)
+    names = entity.known_as
+    if not (subject in map(plain_statement, names) or any(is_part_of(subject, n) for n in names)):
         return None
     words = rest.split()
     holds = words[:2] != ["no", "longer"]
@@ -223,12 +225,6 @@ def stated_tag(
     known = {normal_tag(one): one for group in groups for one in group}
     known |= {normal_tag(one.tag): one.tag for one in changes_of(entity)}
     return (known[tag], holds) if tag in known else None
-
-
-def _is_name_of(subject: str, entity: Entity) -> bool:
-    """Return whether the subject names the entity by its name or a part of it."""
-    names = entity.known_as
-    return subject in map(plain_statement, names) or any(is_part_of(subject, n) for n in names)
 
 
 def as_state_change(candidate: Candidate, view: SliceView) -> Candidate:

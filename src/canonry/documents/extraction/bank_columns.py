@@ -147,7 +147,10 @@ def _find_columns(
             indexes[meaning] = best
             languages.add(meant[best][meaning][1])
     _side_without_title(named, cells, indexes)
-    _read_kinds(cells, indexes)
+    # The column with the most purchases and payments has the kind.
+    known = [sum(1 for cell in column if kind_of(cell)) for column in cells]
+    if not {"side", "kind"} & indexes.keys() and max(known, default=0):
+        indexes["kind"] = known.index(max(known))
     if "amount" not in indexes and {"net", "fee"} <= indexes.keys():
         indexes["amount"] = indexes.pop("net")
     if "account" not in indexes and "iban" in indexes:
@@ -231,13 +234,6 @@ def is_sum(cell: Cell) -> bool:
     """Return whether a cell has only a number, a currency and a sign."""
     seen = number_of(cell, None)
     return seen is not None and seen.reason != _NO_SUM
-
-
-def _read_kinds(cells: Sequence[Sequence[Cell]], indexes: dict[str, int]) -> None:
-    """Use the column with the most purchases and payments as the kind."""
-    known = [sum(1 for cell in column if kind_of(cell)) for column in cells]
-    if not {"side", "kind"} & indexes.keys() and max(known, default=0):
-        indexes["kind"] = known.index(max(known))
 
 
 def _side_without_title(

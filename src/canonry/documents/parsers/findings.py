@@ -202,7 +202,12 @@ def run_parser(
     logging.disable(logging.CRITICAL)
     data = sys.stdin.buffer.read()
     wire, sys.stdout = sys.stdout, sys.stderr  # a library may print
-    _limit_resources(seconds, memory)
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415 - absent on Windows
+
+        for limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+            with suppress(ValueError, OSError):  # an outer limit may be lower
+                resource.setrlimit(limit, (most, most))
     reply: Mapping[str, Any]
     try:
         reply = parse(data)
@@ -211,13 +216,3 @@ def run_parser(
     except Exception:  # noqa: BLE001 - whatever a parser meets in a damaged file
         reply = {"fault": "damaged"}
     wire.buffer.write(json.dumps(reply).encode())
-
-
-def _limit_resources(seconds: int, memory: int) -> None:
-    """Limit the resources of this process if the system supports it."""
-    if sys.platform != "win32":
-        import resource  # noqa: PLC0415 - absent on Windows
-
-        for limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
-            with suppress(ValueError, OSError):  # an outer limit may be lower
-                resource.setrlimit(limit, (most, most))

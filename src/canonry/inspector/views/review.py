@@ -237,11 +237,7 @@ async def pending_items(canon: Canon, caller: Caller, arguments: Arguments) -> S
     page = await list_proposals(context.canon, caller, asked, universe_id=context.space.id)
     pending = [await pending_of(context, each) for each in page.items]
     seen |= {"past": True} if "as_known_at" in arguments else {}
-    return {**seen, "total": page.total, "groups": _by_entity(pending)}
-
-
-def _by_entity(pending: Sequence[Seen]) -> Sequence[Seen]:
-    """Return the proposals by the first entity that each is about, in the order of the first."""
+    # Group them by the first entity that each is about, in the order of the first.
     groups: dict[str, Seen] = {}
     for one in pending:
         entity = next(iter(one["about"]), None)
@@ -250,7 +246,7 @@ def _by_entity(pending: Sequence[Seen]) -> Sequence[Seen]:
         )
         group["waiting"].append(one)
         group["open"] += [] if one["proposal"].decision else [one["proposal"].id]
-    return list(groups.values())
+    return {**seen, "total": page.total, "groups": list(groups.values())}
 
 
 async def head_of(canon: Canon, caller: Caller, arguments: Arguments) -> int:

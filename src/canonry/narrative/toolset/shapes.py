@@ -93,13 +93,6 @@ class Created(Field):
         return self._shape(first_made(receipt, self._kind), **made)
 
 
-def canon_created(id_name: str, kind: type[ItemDraft]) -> Created:
-    """Return the shape of a new item: id, level, recording date and warnings."""
-    fields = {id_name: UUID.from_source("id"), "canon_level": WORD.from_source("level")}
-    more = {"created_at": given_field(INSTANT), "warnings": given_field(array(TEXT))}
-    return Created(Shape(**fields, **more), kind)
-
-
 _NAME: Final = nullable_field(TEXT)
 _NAMES: Final[Mapping[str, tuple[str, Field]]] = {
     "involved_entity_ids": ("involved_names", array(TEXT)),
@@ -177,7 +170,10 @@ def shape_shown(written: str | Mapping[str, str]) -> Field:
         case {"rows": name, "of": row}:
             return Listing(name, RowShape(row))
         case {"id": name, "of": kind}:
-            return canon_created(name, named_code(kind))
+            kind = named_code(kind)
+            fields = {name: UUID.from_source("id"), "canon_level": WORD.from_source("level")}
+            more = {"created_at": given_field(INSTANT), "warnings": given_field(array(TEXT))}
+            return Created(Shape(**fields, **more), kind)
         case _:
             return Created(TABLE.known_shape(written["shape"]), named_code(written["of"]))
 

@@ -204,11 +204,6 @@ class Published:
         """Return whether the file kept its length; reading a map past its end kills the process."""
         return self._mapped.size() >= self._size
 
-    def missing_positions(self, kept: Numbers) -> Numbers:
-        """Return the positions of the vectors whose numbers are not in `kept`."""
-        found: Numbers = np.flatnonzero(~np.isin(self.block.numbers, kept))
-        return found
-
     def zero_vectors(self, path: Path, positions: Numbers) -> None:
         """Overwrite vectors with zeros in the file and in all maps of it, so that none is found."""
         width = 4 * self.block.vectors.shape[1]
@@ -605,7 +600,9 @@ class FolderVectors(Vectors):
         if opened.published is None or opened.path is None:
             self._remove_versions(m, kept=0)
             return
-        gone = opened.published.missing_positions(rows.row_numbers(db, m))
+        gone: Numbers = np.flatnonzero(
+            ~np.isin(opened.published.block.numbers, rows.row_numbers(db, m))
+        )
         if len(gone):
             self._publish_version(db, m, model)
             opened.published.zero_vectors(opened.path, gone)

@@ -81,7 +81,9 @@ def _read_line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine
     # A colon at the end of a label's cell is redundant.
     found = _PAIR.fullmatch(" | ".join((cells[0].rstrip(": "), cells[1])) if cells[1:] else text)
     if found is not None and len(found[1].split()) <= _LABEL_WORDS + 2:
-        label, value = _ORDINAL.sub("", found[1].strip()), _strip_quotes(found[2].strip())
+        value = found[2].strip()
+        quoted = len(value) > 1 and value[0] == value[-1] == '"' and value.count('"') == 2  # noqa: PLR2004
+        label, value = _ORDINAL.sub("", found[1].strip()), (value[1:-1] if quoted else value)
         found_meaning, language, currency = label_meaning(label)
         block = () if value else tuple(following())
         return line(
@@ -114,11 +116,6 @@ def label_meaning(label: str) -> tuple[str, str, str]:
         return found_meaning, language, currency
     outside = _BRACKET.sub(" ", label)
     return label_meaning(outside) if outside != label and plain_label(outside) else ("", "", "")
-
-
-def _strip_quotes(value: str) -> str:
-    quoted = len(value) > 1 and value[0] == value[-1] == '"' and value.count('"') == 2  # noqa: PLR2004
-    return value[1:-1] if quoted else value
 
 
 def _read_unmarked(

@@ -352,7 +352,19 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
             # Existing relations and snippets stay; withdrawn or erased ones are made again.
             stands = {i for i, item in there.items() if isinstance(item, Relation | Snippet)}
             entries += (Made(thing=e) for i, e in beside.items() if i not in stands)
-            run = _make_run(canon, statement, run_id, recording, warnings)
+            run = RunDraft(
+                id=run_id,
+                space=statement.account.space,
+                source_id=statement.source.id,
+                config=dict(statement.config),
+                status=RunStatus.COMPLETED,
+                entities_created=recording.entities,
+                observations_created=len(recording.kept),
+                fragments=recording.fragments,
+                warnings=tuple(dict.fromkeys(each.code for each in warnings)),
+                started_at=statement.started_at,
+                ended_at=canon.clock.now(),
+            )
             entries.append(Made(thing=run))
         known_source = before if isinstance(before, Source) else None
         recorded = _make_outcome(statement, known_source, run, recording, warnings)
@@ -457,28 +469,6 @@ def _member_edges(statement: SourceStatement, recording: Recording) -> Iterator[
             refers_to = TruthRelation.REFERS_TO
             ends = (from_id, entity_id)
             yield make_edge(statement.account, refers_to, *ends, metadata={}, evidence=evidence)
-
-
-def _make_run(
-    canon: Canon,
-    statement: SourceStatement,
-    run_id: RunId,
-    recording: Recording,
-    warnings: Sequence[Warned],
-) -> RunDraft:
-    return RunDraft(
-        id=run_id,
-        space=statement.account.space,
-        source_id=statement.source.id,
-        config=dict(statement.config),
-        status=RunStatus.COMPLETED,
-        entities_created=recording.entities,
-        observations_created=len(recording.kept),
-        fragments=recording.fragments,
-        warnings=tuple(dict.fromkeys(each.code for each in warnings)),
-        started_at=statement.started_at,
-        ended_at=canon.clock.now(),
-    )
 
 
 def source_of_content(

@@ -143,18 +143,6 @@ async def drop_stage(db: PgConnection, database: Database, space: SpaceId) -> No
     await db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(staged))
 
 
-async def insert_staged(db: PgConnection, database: Database, space: SpaceId) -> None:
-    """Insert the collected records into the store's tables, while the space is still fenced."""
-    staged = sql.Identifier(staged_in(database, space)).as_string(db)
-    await run_statement(db, ENTER, (database.name,))
-    await run_statement(
-        db,
-        f"INSERT INTO commits ({_COMMITS}) SELECT {_COMMITS} FROM {staged}.commits"
-        " ORDER BY position",
-    )
-    await run_statement(db, _ARRIVED.format(staged=staged))
-
-
 async def delete_moved(server: Server, space: SpaceId) -> None:
     """Delete the records that a moved space left; the fence stays for outdated writers."""
     async with moving_connection(server.database) as db, db.transaction():
@@ -260,12 +248,6 @@ class _Digests:
     theirs: Any = field(default_factory=sha256)
     size: int = 0
 
-    def add_source(self, rows: Sequence[PgRow]) -> None:
-        for row in rows:
-            line = self.line(_commit_in(row))
-            self.mine.update(line)
-            self.size += len(line)
-
     def add_target(self, rows: Sequence[PgRow]) -> None:
         for row in rows:
             self.theirs.update(self.line(_commit_in(row)))
@@ -339,7 +321,15 @@ class _SpaceMove:
             moving_connection(source) as here,
             there.transaction(),
         ):
-            await insert_staged(there, target, self.space)
+            # The space is still fenced.
+            staged = sql.Identifier(staged_in(target, self.space)).as_string(there)
+            await run_statement(there, ENTER, (target.name,))
+            await run_statement(
+                there,
+                f"INSERT INTO commits ({_COMMITS}) SELECT {_COMMITS} FROM {staged}.commits"
+                " ORDER BY position",
+            )
+            await run_statement(there, _ARRIVED.format(staged=staged))
             done = await self._copy_missing(there, ORIGIN, digests)
             async with here.transaction():
                 await run_statement(here, ENTER, (source.name,))
@@ -357,7 +347,10 @@ class _SpaceMove:
     ) -> Position:
         """Read both sides past `after`, and copy missing commits to the target."""
         while page := await self._read_page(after):
-            digests.add_source(page)
+            for row in page:
+                line = digests.line(_commit_in(row))
+                digests.mine.update(line)
+                digests.size += len(line)
             copied = await log_of(there, self.space, after)
             if len(copied) < len(page):
                 await append_rows(there, self.space, page[len(copied) :])

@@ -225,22 +225,19 @@ class Shards:
                 `ledger.closed`; nothing was written.
         """
         with self.writes.begin_work():
-            return await self._retry_write(space, write)
-
-    async def _retry_write(self, space: SpaceId, write: Callable[[Server], Awaitable[T]]) -> T:
-        ends, repair_after = time.monotonic() + PATIENCE, time.monotonic() + 3 * LEASE
-        while True:
-            home = await self.directory.assign_server(space)
-            try:
-                return await write(self.servers[home])
-            except Unavailable as error:
-                now = time.monotonic()
-                if error.code != MOVED or now > ends:
-                    raise
-                if now > repair_after:
-                    await self.finish_move(self, space)
-            await asyncio.sleep(_PAUSE)
-            self.directory.drop_cache()
+            ends, repair_after = time.monotonic() + PATIENCE, time.monotonic() + 3 * LEASE
+            while True:
+                home = await self.directory.assign_server(space)
+                try:
+                    return await write(self.servers[home])
+                except Unavailable as error:
+                    now = time.monotonic()
+                    if error.code != MOVED or now > ends:
+                        raise
+                    if now > repair_after:
+                        await self.finish_move(self, space)
+                await asyncio.sleep(_PAUSE)
+                self.directory.drop_cache()
 
 
 _BITS: Final = 96
