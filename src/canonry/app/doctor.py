@@ -32,13 +32,7 @@ from canonry.app.stores import (
     open_store_to_read,
     store_exists,
 )
-from canonry.canon.maintenance.log_transfer import (
-    ImportedLog,
-    export_log,
-    heads_from,
-    import_log,
-    verify_store,
-)
+from canonry.canon.maintenance import log_transfer
 from canonry.canon.maintenance.reread_facts import count_unread, unread_note
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import OFF_MAX, is_plausible
@@ -410,7 +404,7 @@ async def _examine_files(diagnosis: Diagnosis, store: KeptStore) -> None:
 class MovedStore:
     """The result of a move; `digest` is the SHA-256 of the export, equal on both sides."""
 
-    log: ImportedLog
+    log: log_transfer.ImportedLog
     files: CopiedFiles
     digest: str
 
@@ -434,15 +428,15 @@ async def move_store(source: Canon, target: Canon, progress: MaintenanceProgress
 
 async def copy_store(
     source: Canon, target: Canon, progress: MaintenanceProgress
-) -> tuple[ImportedLog, CopiedFiles, str]:
+) -> tuple[log_transfer.ImportedLog, CopiedFiles, str]:
     """Copy the log up to one instant, and the files of its sources."""
     with tempfile.TemporaryDirectory(prefix="canonry-move-") as folder:
         path, digest = Path(folder) / "log.jsonl", sha256()
         with path.open("wb") as file:
-            async for line in export_log(source.ledger, report_nothing):
+            async for line in log_transfer.export_log(source.ledger, report_nothing):
                 digest.update(line)
                 await asyncio.to_thread(file.write, line)
-        log = await import_log(target.ledger, lambda: _read_lines(path), progress)
+        log = await log_transfer.import_log(target.ledger, lambda: _read_lines(path), progress)
     filing = source.find_service(RecordServices).filing
     if filing is None:
         return log, CopiedFiles(files=0), digest.hexdigest()
@@ -456,7 +450,7 @@ def report_nothing(done: int, total: int | None) -> None:
 
 async def _digest_of(ledger: Ledger) -> str:
     digest = sha256()
-    async for line in export_log(ledger, report_nothing):
+    async for line in log_transfer.export_log(ledger, report_nothing):
         digest.update(line)
     return digest.hexdigest()
 
@@ -513,14 +507,14 @@ async def restore_backup(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         message = f"{target} is not empty. Name another folder with --data."
         raise Conflict("restore.exists", message, path=str(target))
-    heads = heads_from(manifest.read_bytes(), str(manifest))
+    heads = log_transfer.heads_from(manifest.read_bytes(), str(manifest))
     staged = target.with_name(f"{target.name}.restoring")
     with _stage_copy(source, staged):
         for path, what in foreign_objects(staged):
             message = f"{what} ({path.name} of the backup). Nothing was restored."
             raise Conflict("restore.damaged", message, path=str(source))
         async with await open_kept_store(replace(settings, data=staged), existing=True) as store:
-            verification = await verify_store(
+            verification = await log_transfer.verify_store(
                 store.canon.ledger, store.maintenance, progress, against=heads
             )
         if verification.findings or dict(verification.heads) != dict(heads):

@@ -16,6 +16,7 @@ from canonry.canon.commands.retcon_items import (
     list_dependents,
     retcon_with_dependents,
 )
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -23,13 +24,6 @@ from canonry.canon.session.commit_change import (
     commit_change,
     find_earlier_commit,
     require_standing,
-)
-from canonry.canon.session.lookup import (
-    require_all,
-    require_evidence,
-    require_item,
-    require_judged,
-    require_same_space,
 )
 from canonry.log.entries import Made, ProposalDecided
 from canonry.log.folding import item_key
@@ -48,7 +42,7 @@ async def stage_changes(
     canon: Canon, caller: Caller, universe_id: str, asked: Sequence[Suggestion]
 ) -> Sequence[ProposalId]:
     """Stage the changes as proposals in one commit; the ids are in the same order."""
-    space = (await require_judged(canon, caller, universe_id)).id
+    space = (await lookup.require_judged(canon, caller, universe_id)).id
 
     async def prepare_change(new_id: NewId) -> Change:
         ids = sorted(ProposalId(new_id(f"proposal/{n}")) for n in range(len(asked)))
@@ -56,7 +50,7 @@ async def stage_changes(
         for n, one in enumerate(asked):
             reads |= await require_possible(canon, caller, space, one.content)
             path = f"/claims/{n}/evidence"
-            reads |= await require_evidence(canon, caller, space, one.evidence, path=path)
+            reads |= await lookup.require_evidence(canon, caller, space, one.evidence, path=path)
         origin = ProposalOrigin(space=space)
         drafts = (draft_of(ids[n], caller, origin, one, one.content) for n, one in enumerate(asked))
         return Change(entries=tuple(Made(thing=draft) for draft in drafts), reads=reads)
@@ -78,14 +72,14 @@ async def require_possible(
     """
     match content:
         case {"does": "merge", "from_entity_id": merged_id, "to_entity_id": kept_id}:
-            kept, merged = await require_all(canon, caller, Entity, (kept_id, merged_id))
+            kept, merged = await lookup.require_all(canon, caller, Entity, (kept_id, merged_id))
             require_mergeable(kept, merged)
             item: Retconnable = kept
         case {"does": "retcon", "thing_id": item_id}:
             item = (await list_dependents(canon, caller, item_id)).thing
         case _:
-            item = await require_item(canon, caller, Entity, content["entity_id"])
-    require_same_space(space, [item], path="/claims")
+            item = await lookup.require_item(canon, caller, Entity, content["entity_id"])
+    lookup.require_same_space(space, [item], path="/claims")
     require_standing(item)
     return frozenset(map(item_key, ids_in(content)))
 
@@ -99,10 +93,10 @@ async def execute_change(canon: Canon, caller: Caller, proposal_id: str, reason:
         NotFound: `proposal.unknown`.
         Conflict: `proposal.decided`, or as for merges, updates and retcons.
     """
-    proposal = await require_item(canon, caller, Proposal, proposal_id)
+    proposal = await lookup.require_item(canon, caller, Proposal, proposal_id)
 
     async def prepare_change(_: NewId) -> Change:
-        now = await require_item(canon, caller, Proposal, proposal_id)
+        now = await lookup.require_item(canon, caller, Proposal, proposal_id)
         _require_pending(now)
         decision = DecisionDraft(
             status=ProposalStatus.ACCEPTED,
@@ -135,7 +129,7 @@ async def _execute_content(canon: Canon, caller: Caller, proposal: Proposal) -> 
     authority = Authority.GM if lower else proposal.authority
     match content:
         case {"does": "merge", "from_entity_id": merged, "to_entity_id": kept}:
-            first, second = await require_all(canon, caller, Entity, (kept, merged))
+            first, second = await lookup.require_all(canon, caller, Entity, (kept, merged))
             if first.id != second.id:
                 await merge_entities(canon, caller, kept_id=kept, merged_id=merged, reason=reason)
             return first.id

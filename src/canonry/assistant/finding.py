@@ -9,18 +9,10 @@ from itertools import chain, product
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from canonry.assistant import spaces
+from canonry.assistant import first_sentences, spaces
 from canonry.assistant.call_context import EVERYBODY, CallContext, RowPage, read_page
 from canonry.assistant.claims import description_of, find_records, matching_fields, raw_fields
 from canonry.assistant.disputes import disputes_of, marks_of
-from canonry.assistant.first_sentences import (
-    NOTHING,
-    count_in_words,
-    count_kinds,
-    disputes_said,
-    join_parts,
-    later_sentence,
-)
 from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import (
     Row,
@@ -136,7 +128,7 @@ async def search_items(
     reply |= await _claim_states(contexts[0], text, answer, results)
     if later := await _later_beginnings(contexts[0], text, [item for _, item in found]):
         reply["later"] = later
-        reply["note"] += later_sentence(reply)
+        reply["note"] += first_sentences.later_sentence(reply)
     return reply
 
 
@@ -236,7 +228,7 @@ async def _claim_states(
 ) -> Row:
     """Return the first sentence of a search, and advice if it found nothing."""
     ended, rows = sum(each.ended for each in results), answer.rows
-    left_out = f"{count_in_words(ended, 'item')} that ended"
+    left_out = f"{first_sentences.count_in_words(ended, 'item')} that ended"
     if not rows and ended:
         return {
             "note": f"Nothing that holds now answers, only {left_out}.",
@@ -246,17 +238,17 @@ async def _claim_states(
         return {"note": no_results_hint(context, results), "hint": await _search_advice(context)}
     lacking = " or ".join(f'"{each}"' for each in answer.lacking)
     if answer.subjects:
-        named = join_parts(answer.subjects)
+        named = first_sentences.join_parts(answer.subjects)
         return {"note": f"Nothing is known here that mentions {lacking}. About {named} there is:"}
     if not answer.whole:
         return {"note": NOTES["unanswered"]}
-    found = f"Found {count_kinds(rows)}"
+    found = f"Found {first_sentences.count_kinds(rows)}"
     found = f"{found}, without {left_out}." if ended else f"{found}."
     asked = {*query_stems(text)}
     has = [len(asked & {*stems_of(str(row.get("says")))}) for row in rows]
     best = [row for row, count in zip(rows, has, strict=True) if count == max(has)]
     missing = f" None of them mentions {lacking}." if lacking else ""
-    return {"note": found + missing + disputes_said(best)}
+    return {"note": found + missing + first_sentences.disputes_said(best)}
 
 
 @lru_cache(maxsize=8_192)  # a search reads all words of its rows: bench compare, find
@@ -319,7 +311,7 @@ def no_results_hint(context: CallContext, results: Sequence[FoundItems]) -> str:
     lacks = any(MEANING_MISSING in each.degraded for each in results)
     if lacks and context.canon.find_service(RecallServices).recall is not None:
         return "Nothing has these words. Search by meaning does not answer yet. Ask again later."
-    return NOTHING
+    return first_sentences.NOTHING
 
 
 async def found_rows(

@@ -36,17 +36,7 @@ from canonry.log.entries import SceneDated, ScenePlaced
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.scenes import Scene, SceneDraft, SceneStatus, Speaker, Story, TurnDraft
 from canonry.log.items.sources import Source, SourceType
-from canonry.narrative.usecases.scenes import (
-    SceneChange,
-    SceneRequest,
-    TurnRequest,
-    append_turn,
-    latest_story,
-    open_scene,
-    opening_step,
-    query_scenes,
-    update_scene,
-)
+from canonry.narrative.usecases import scenes
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.records.domain.assertions import Warned
 from canonry.records.usecases.files import GivenFile, given_file, read_local
@@ -300,10 +290,10 @@ async def _record_turns(context: CallContext, arguments: Arguments) -> Reply:
         raise InvalidInput("tell.summary-readers", message, path="/end_scene")
     turn_rows: list[Row] = []
     for n, (turn, (speaker, entity_id, text)) in enumerate(zip(turns, spoken, strict=True)):
-        request = TurnRequest(
+        request = scenes.TurnRequest(
             scene_id=scene.id, speaker=speaker, entity_id=entity_id, text=text, audience=audience
         )
-        receipt = await append_turn(
+        receipt = await scenes.append_turn(
             context.canon, derive_step(context.caller, f"turn {n}"), request
         )
         turn_rows.append({"id": first_made(receipt, TurnDraft).id, "by": turn["by"]})
@@ -366,12 +356,14 @@ async def _require_scene(
     Of several open scenes with the title, choose the one for the same readers, else the last.
     """
     if opened := await drafts_made_before(
-        context.canon, opening_step(context.caller), context.space.id, SceneDraft
+        context.canon, scenes.opening_step(context.caller), context.space.id, SceneDraft
     ):
         return opened[0], True
     named = arguments["scene"].strip()
     query = SceneQuery(status=SceneStatus.ACTIVE, limit=_OPEN_MAX)
-    playing = (await query_scenes(context.canon, context.caller, query, universe_id=space)).items
+    playing = (
+        await scenes.query_scenes(context.canon, context.caller, query, universe_id=space)
+    ).items
     same = [each for each in playing if fold_text(each.title) == fold_text(named)]
     same.sort(key=lambda each: each.audience == audience)
     same += [each for each in playing if each.id == named.lower()]
@@ -383,9 +375,9 @@ async def _require_scene(
         return await _same_setting(context, found, arguments), False
     location_name, late = (
         arguments.get("place"),
-        await latest_story(context.canon, context.space.id),
+        await scenes.latest_story(context.canon, context.space.id),
     )
-    asked = SceneRequest(
+    asked = scenes.SceneRequest(
         universe_id=space,
         title=checked_text(named, context.canon.policy.limits.name, path="/scene"),
         location_id=None
@@ -395,7 +387,7 @@ async def _require_scene(
         time_words=await _time_to_keep(context, arguments.get("when"), late),
         audience=audience,
     )
-    return await open_scene(context.canon, context.caller, asked), True
+    return await scenes.open_scene(context.canon, context.caller, asked), True
 
 
 async def _same_setting(context: CallContext, scene: Scene, arguments: Arguments) -> Scene:
@@ -404,7 +396,7 @@ async def _same_setting(context: CallContext, scene: Scene, arguments: Arguments
     Raises:
         InvalidInput: `scene.other-setting`.
     """
-    changes: list[SceneChange] = []
+    changes: list[scenes.SceneChange] = []
     when, text = arguments.get("when"), _time_text_of(arguments.get("when"))
     if when is not None and (text is None or text != scene.time_words):
         at = await context.read_time(arguments, "when", at=scene)
@@ -420,7 +412,9 @@ async def _same_setting(context: CallContext, scene: Scene, arguments: Arguments
         elif known not in family_of(location):
             raise _other_setting(scene, "place")
     if changes:
-        await update_scene(context.canon, derive_step(context.caller, "setting"), scene.id, changes)
+        await scenes.update_scene(
+            context.canon, derive_step(context.caller, "setting"), scene.id, changes
+        )
     return scene
 
 

@@ -16,17 +16,8 @@ from canonry.app.file_modes import private_files
 from canonry.app.packages import missing_commands, require_package
 from canonry.cli.terminal import EXAMPLES, take_streams
 from canonry.language.texts.visible import escape_line
+from canonry.values import errors
 from canonry.values.data_files import read_toml
-from canonry.values.errors import (
-    BrokenInvariant,
-    CanonryError,
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    NotSupported,
-    Unavailable,
-)
 
 COMMANDS: Final[dict[str, list[str]]] = read_toml(__package__, "commands.toml")["commands"]
 """Module and attribute of each command, and its line in the help."""
@@ -36,10 +27,10 @@ for _missing in _MISSING:
     COMMANDS.pop(_missing)
 
 EXIT_CODES: Final = (
-    (InvalidInput, 2),
-    (NotAllowed | NotFound | Conflict | NotSupported, 3),
-    (Unavailable, 4),
-    (BrokenInvariant, 5),
+    (errors.InvalidInput, 2),
+    (errors.NotAllowed | errors.NotFound | errors.Conflict | errors.NotSupported, 3),
+    (errors.Unavailable, 4),
+    (errors.BrokenInvariant, 5),
 )
 _OF_DATA: Final = ("store.", "encoding.", "move.", "vectors.", "canon.dangling-entry")
 """Prefixes of error codes that report damaged stored data, not a defect in the code."""
@@ -95,7 +86,7 @@ class LazyGroup(click.Group):
         try:
             with private_files():
                 return super().invoke(ctx)
-        except CanonryError as error:
+        except errors.CanonryError as error:
             if ctx.params.get("debug"):
                 raise
             candidates = (f"  {each}" for each in error.details.get("candidates", ()))
@@ -142,10 +133,10 @@ def without_collection() -> Iterator[None]:
         gc.enable()
 
 
-def exit_code(error: CanonryError) -> int:
+def exit_code(error: errors.CanonryError) -> int:
     """Return the exit code for an error."""
     damaged = error.code.startswith(_OF_DATA) or error.code.endswith(".altered")
-    if isinstance(error, BrokenInvariant) and damaged:
+    if isinstance(error, errors.BrokenInvariant) and damaged:
         return REFUSED  # a foreign, newer or damaged store is no defect
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), DEFECT)
 

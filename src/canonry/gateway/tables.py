@@ -36,51 +36,21 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, Final
 
-from canonry.gateway.replies import (
-    BOOLEAN,
-    COUNT,
-    INSTANT,
-    INTEGER,
-    NUMBER,
-    OBJECT,
-    SHARE,
-    TEXT,
-    UUID,
-    WORD,
-    Field,
-    Read,
-    Shape,
-    array,
-    enum,
-    given_field,
-    nullable_field,
-    object_schema,
-    optional_field,
-    whole_item,
-)
-from canonry.gateway.tool import (
-    ANYONE,
-    Arguments,
-    Prompt,
-    PromptArgument,
-    ReadResource,
-    Resource,
-    Schema,
-)
+from canonry.gateway import replies, tool
 from canonry.values.policy import TextLimits
 
-KINDS: Final[Mapping[str, Field]] = {
-    "anything": Field({}),
-    "boolean": BOOLEAN,
-    "count": COUNT,
-    "instant": INSTANT,
-    "integer": INTEGER,
-    "number": NUMBER,
-    "object": OBJECT,
-    "share": SHARE,
-    "text": TEXT,
-    "uuid": UUID,
-    "word": WORD,
+KINDS: Final[Mapping[str, replies.Field]] = {
+    "anything": replies.Field({}),
+    "boolean": replies.BOOLEAN,
+    "count": replies.COUNT,
+    "instant": replies.INSTANT,
+    "integer": replies.INTEGER,
+    "number": replies.NUMBER,
+    "object": replies.OBJECT,
+    "share": replies.SHARE,
+    "text": replies.TEXT,
+    "uuid": replies.UUID,
+    "word": replies.WORD,
 }
 _FIELD: Final = re.compile(  # a dot that stops at a line break makes the search quadratic
     r"(?s)(?P<given>given )?(?P<kind>.+?)(?P<null> or null)?(?P<nothing> or nothing)?"
@@ -102,7 +72,7 @@ _LIST: Final = "list of "
 class CallArguments:
     """The arguments of a call, and the policy's limits of texts."""
 
-    arguments: Arguments
+    arguments: tool.Arguments
     limits: TextLimits = field(default_factory=TextLimits)
 
 
@@ -131,7 +101,7 @@ class FieldTable:
     def __init__(
         self,
         package: str,
-        kinds: Mapping[str, Field] = MappingProxyType({}),
+        kinds: Mapping[str, replies.Field] = MappingProxyType({}),
         readers: Mapping[str, ReadValue] | None = None,
         defaulting: Mapping[str, ReadValue] = MappingProxyType({}),
     ) -> None:
@@ -149,14 +119,18 @@ class FieldTable:
         self.rows: Mapping[str, Any] = self._shapes.get("rows", {})
 
     def make_resource(
-        self, name: str, read: ReadResource, roles: frozenset[str] = ANYONE
-    ) -> Resource:
+        self, name: str, read: tool.ReadResource, roles: frozenset[str] = tool.ANYONE
+    ) -> tool.Resource:
         """Return the resource in the table `resources.NAME`."""
-        return Resource(name=name, roles=roles, read=read, **self.tools["resources"][name])
+        return tool.Resource(name=name, roles=roles, read=read, **self.tools["resources"][name])
 
     def make_shape(
-        self, name: str, render: Read | None = None, /, **sources: Read | Field
-    ) -> Shape:
+        self,
+        name: str,
+        render: replies.Read | None = None,
+        /,
+        **sources: replies.Read | replies.Field,
+    ) -> replies.Shape:
         """Return the shape of this name, and know it as a kind.
 
         `sources` are functions of the item by field, or whole fields. Lists of the shape show each
@@ -164,29 +138,31 @@ class FieldTable:
         """
         fields = dict(self._read_fields(self._shapes[name]))
         for each, source in sources.items():
-            fields[each] = source if isinstance(source, Field) else fields[each].from_source(source)
-        made = Shape(**fields)
+            fields[each] = (
+                source if isinstance(source, replies.Field) else fields[each].from_source(source)
+            )
+        made = replies.Shape(**fields)
         self.kinds[name] = made if render is None else made.with_render(render)
         return made
 
-    def known_shape(self, name: str) -> Shape:
+    def known_shape(self, name: str) -> replies.Shape:
         """Return the shape of this name as it is known, or else as the file has it."""
         found = self._kind_named(name)
-        if not isinstance(found, Shape):
+        if not isinstance(found, replies.Shape):
             message = f"{name} is no shape"
             raise TypeError(message)
         return found
 
-    def make_field(self, written: str | Mapping[str, Any]) -> Field:
+    def make_field(self, written: str | Mapping[str, Any]) -> replies.Field:
         """Return the field that is written in words."""
         if isinstance(written, Mapping):
             keywords = {name: each for name, each in written.items() if name != "is"}
             return self.make_field(written["is"]).with_keywords(**keywords)
         parts = _split_field(written)
         made = self._kind_named(parts["kind"])
-        made = nullable_field(made) if parts["null"] else made
-        made = optional_field(made) if parts["nothing"] else made
-        made = given_field(made) if parts["given"] else made
+        made = replies.nullable_field(made) if parts["null"] else made
+        made = replies.optional_field(made) if parts["nothing"] else made
+        made = replies.given_field(made) if parts["given"] else made
         if parts["source"] is None:
             return made
         missing = json.loads(parts["missing"] or "null")
@@ -194,9 +170,9 @@ class FieldTable:
             _field_source(parts["source"], missing, filled=bool(parts["filled"]))
         )
 
-    def make_schema(self, table: Mapping[str, Any], **more: Field) -> Schema:
+    def make_schema(self, table: Mapping[str, Any], **more: replies.Field) -> tool.Schema:
         """Return the schema of the arguments in a table, and of more optional ones."""
-        return object_schema(dict(self._read_fields(table)), more)
+        return replies.object_schema(dict(self._read_fields(table)), more)
 
     def list_readings(self, table: Mapping[str, Any]) -> tuple[ArgumentReading, ...]:
         """Return the readings of the arguments in a table, whose bases are taken whole."""
@@ -237,28 +213,28 @@ class FieldTable:
             return None if render is None else lambda value, _path, _asking: render(value)
         return None if kind in _PLAIN or kind.startswith(_CHOICES) else self._readers[kind]
 
-    def make_object_kind(self, name: str, make: Callable[..., Any]) -> Field:
+    def make_object_kind(self, name: str, make: Callable[..., Any]) -> replies.Field:
         """Return the kind of objects in arguments that have these fields; `make` makes values."""
         table = self._shapes[name]
         readings = self.list_readings(table)
-        return Field(
+        return replies.Field(
             self.make_schema(table), lambda value: make(**present_arguments(readings, value))
         )
 
-    def _kind_named(self, kind: str) -> Field:
+    def _kind_named(self, kind: str) -> replies.Field:
         if kind in self.kinds:
             return self.kinds[kind]
         if kind in self._aliases:
             return self.kinds.setdefault(kind, self.make_field(self._aliases[kind]))
         if kind.startswith(_LIST):
-            return array(self._kind_named(kind.removeprefix(_LIST)))
+            return replies.array(self._kind_named(kind.removeprefix(_LIST)))
         if (options := self._enumeration(kind)) is not None:
-            return enum(*options)
+            return replies.enum(*options)
         if kind.startswith(_CHOICES):
-            return enum(*kind.removeprefix(_CHOICES).split(", "))
+            return replies.enum(*kind.removeprefix(_CHOICES).split(", "))
         return self.make_shape(kind)
 
-    def _read_fields(self, table: Mapping[str, Any]) -> Iterator[tuple[str, Field]]:
+    def _read_fields(self, table: Mapping[str, Any]) -> Iterator[tuple[str, replies.Field]]:
         for name, written in table.items():
             if name.startswith(INTERNAL):
                 continue
@@ -270,7 +246,7 @@ class FieldTable:
                 case str():
                     fields = base.fields_within(written)
                 case {"within": str(within), "only": list(only)}:
-                    fields = Shape(**base.some_fields(*only)).fields_within(within)
+                    fields = replies.Shape(**base.some_fields(*only)).fields_within(within)
                 case list():
                     fields = base.some_fields(*written)
                 case _:
@@ -289,25 +265,25 @@ def _read_toml(package: str, name: str) -> Mapping[str, Any]:
 
 
 def read_prompts(
-    package: str, roles: frozenset[str], argument: PromptArgument, ending: str
-) -> tuple[Prompt, ...]:
+    package: str, roles: frozenset[str], argument: tool.PromptArgument, ending: str
+) -> tuple[tool.Prompt, ...]:
     """Return the prompts in `prompts.toml` of a package; a given argument adds an `ending`."""
 
-    def make_prompt(name: str, title: str, description: str, text: str) -> Prompt:
+    def make_prompt(name: str, title: str, description: str, text: str) -> tool.Prompt:
         def render(arguments: Mapping[str, str]) -> str:
             given = arguments.get(argument.name)
             return text if given is None else f"{text}\n\n{ending.format(given)}"
 
         told = {"name": name, "title": title, "description": description}
-        return Prompt(**told, roles=roles, arguments=(argument,), render=render)
+        return tool.Prompt(**told, roles=roles, arguments=(argument,), render=render)
 
     texts = _read_toml(package, "prompts.toml")
     return tuple(make_prompt(name, **each) for name, each in texts.items())
 
 
-def _field_source(written: str, missing: Any, *, filled: bool) -> str | Read:
+def _field_source(written: str, missing: Any, *, filled: bool) -> str | replies.Read:
     if written == "itself":
-        return whole_item
+        return replies.whole_item
     around, several, inner = written.partition(".*.")
     read = _read_path(around, missing)
     if several:
@@ -318,7 +294,7 @@ def _field_source(written: str, missing: Any, *, filled: bool) -> str | Read:
     return written if _ATTRIBUTES.fullmatch(written) else read
 
 
-def _read_path(written: str, missing: Any) -> Read:
+def _read_path(written: str, missing: Any) -> replies.Read:
     steps = [(_step(each.rstrip("?"), missing), each.endswith("?")) for each in written.split(".")]
 
     def read(item: Any) -> Any:
@@ -331,7 +307,7 @@ def _read_path(written: str, missing: Any) -> Read:
     return read
 
 
-def _step(name: str, missing: Any) -> Read:
+def _step(name: str, missing: Any) -> replies.Read:
     if name.isdecimal():
         return itemgetter(int(name))
     if name == _NUMBER_OF:
@@ -405,7 +381,7 @@ def compose_arguments(
 
 
 def present_arguments(
-    readings: tuple[ArgumentReading, ...], arguments: Arguments
+    readings: tuple[ArgumentReading, ...], arguments: tool.Arguments
 ) -> dict[str, Any]:
     """Return the values of the given arguments, by the parameters that they fill."""
     found: dict[str, Any] = {}

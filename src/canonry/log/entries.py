@@ -6,39 +6,9 @@ from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 from typing_extensions import dataclass_transform
 
+from canonry.log.items import facts, scenes, sources
 from canonry.log.items.entities import Entity, EntityDraft
-from canonry.log.items.facts import (
-    Axiom,
-    AxiomDraft,
-    Event,
-    EventDraft,
-    Fact,
-    FactDraft,
-    Relation,
-    RelationDraft,
-    Repetition,
-)
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalDraft
-from canonry.log.items.scenes import (
-    Memory,
-    MemoryDraft,
-    Scene,
-    SceneDraft,
-    SceneStatus,
-    Story,
-    StoryDraft,
-    StoryStatus,
-    Turn,
-    TurnDraft,
-)
-from canonry.log.items.sources import (
-    InterpretationRun,
-    RunDraft,
-    Snippet,
-    SnippetDraft,
-    Source,
-    SourceDraft,
-)
 from canonry.log.schemas.schemas import EntitySchema, RegisteredSchema
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import (
@@ -113,7 +83,7 @@ class SceneMoved:
     """The scene is being canonized, or became active again."""
 
     scene_id: SceneId
-    status: SceneStatus
+    status: scenes.SceneStatus
 
 
 @_declare_change("scene.noted")
@@ -209,19 +179,19 @@ Born: TypeAlias = (
     Space
     | Entity
     | Observation
-    | Relation
-    | Fact
-    | Event
-    | Axiom
-    | Source
-    | Snippet
-    | Story
-    | Scene
-    | Turn
+    | facts.Relation
+    | facts.Fact
+    | facts.Event
+    | facts.Axiom
+    | sources.Source
+    | sources.Snippet
+    | scenes.Story
+    | scenes.Scene
+    | scenes.Turn
     | Proposal
-    | Memory
+    | scenes.Memory
     | RegisteredSchema
-    | InterpretationRun
+    | sources.InterpretationRun
 )
 """Every kind of item that an entry has created."""
 
@@ -229,19 +199,19 @@ ItemDraft: TypeAlias = (
     SpaceDraft
     | EntityDraft
     | ObservationDraft
-    | RelationDraft
-    | FactDraft
-    | EventDraft
-    | AxiomDraft
-    | SourceDraft
-    | SnippetDraft
-    | StoryDraft
-    | SceneDraft
-    | TurnDraft
+    | facts.RelationDraft
+    | facts.FactDraft
+    | facts.EventDraft
+    | facts.AxiomDraft
+    | sources.SourceDraft
+    | sources.SnippetDraft
+    | scenes.StoryDraft
+    | scenes.SceneDraft
+    | scenes.TurnDraft
     | ProposalDraft
-    | MemoryDraft
+    | scenes.MemoryDraft
     | EntitySchema
-    | RunDraft
+    | sources.RunDraft
 )
 """Every kind of item that an entry can create, without position and dates."""
 
@@ -251,7 +221,7 @@ StoredItem: TypeAlias = Born | Tombstone
 KIND_NAMES: Final[dict[type, str]] = {
     **{kind: kind.__name__.lower() for kind in (*get_args(Born), Tombstone)},
     RegisteredSchema: "schema",
-    InterpretationRun: "run",
+    sources.InterpretationRun: "run",
 }
 """The name of each kind of item, in id lookups and in stored payloads."""
 
@@ -431,7 +401,7 @@ class EvidenceLinked:
 
     thing_id: str
     evidence: Evidence
-    again: Repetition | None = None
+    again: facts.Repetition | None = None
     audience: Audience = EVERYBODY
 
 
@@ -440,7 +410,7 @@ class StoryMoved:
     """The story has a new status."""
 
     story_id: StoryId
-    status: StoryStatus
+    status: scenes.StoryStatus
 
 
 @_declare_change("proposal.decided")

@@ -8,18 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from canonry.log import entries as log
 from canonry.log.commits import Commit, Draft, Position
-from canonry.log.entries import (
-    CHANGE_KINDS,
-    KIND_NAMES,
-    STAMPED,
-    Entry,
-    FactRead,
-    Made,
-    ProposalDecided,
-    Redacted,
-    StoredItem,
-)
 from canonry.log.fold_commit import ids_of
 from canonry.log.items.facts import Fact, FactDraft, Relation, RelationDraft
 from canonry.log.items.proposals import Decision
@@ -80,9 +70,9 @@ def upcast_payload(
 # Stored bytes are never rewritten. If a value's shape changes, increase `ENCODING_VERSION` and add
 # a pure upcaster that lifts the old form when it is read.
 
-_MADE: Final = {f"{KIND_NAMES[born]}.made": draft for draft, born in STAMPED.items()}
-_CHANGES: Final = {kind: change for change, kind in CHANGE_KINDS.items()}
-_KINDS: Final = {kind: born for born, kind in KIND_NAMES.items()}
+_MADE: Final = {f"{log.KIND_NAMES[born]}.made": draft for draft, born in log.STAMPED.items()}
+_CHANGES: Final = {kind: change for change, kind in log.CHANGE_KINDS.items()}
+_KINDS: Final = {kind: born for born, kind in log.KIND_NAMES.items()}
 
 _FIRST: Final[dict[type, tuple[str, ...]]] = {
     Observation: (
@@ -100,31 +90,31 @@ _encoder: Final = msgspec.json.Encoder()
 _decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
 
 
-def kind_of(entry: Entry) -> str:
+def kind_of(entry: log.Entry) -> str:
     """Return the stored name of an entry's kind, such as `fact.made` or `scene.completed`."""
-    if isinstance(entry, Made):
-        return f"{KIND_NAMES[STAMPED[type(entry.thing)]]}.made"
-    return CHANGE_KINDS[type(entry)]
+    if isinstance(entry, log.Made):
+        return f"{log.KIND_NAMES[log.STAMPED[type(entry.thing)]]}.made"
+    return log.CHANGE_KINDS[type(entry)]
 
 
-def encode_entry(entry: Entry) -> bytes:
+def encode_entry(entry: log.Entry) -> bytes:
     """Return the payload of an entry; its kind and version are stored separately."""
     match entry:
-        case Made(thing=draft):
+        case log.Made(thing=draft):
             return _encoder.encode(
-                _omit_defaults(_blank_fields(STAMPED[type(draft)]) | field_values(draft), draft)
+                _omit_defaults(_blank_fields(log.STAMPED[type(draft)]) | field_values(draft), draft)
             )
-        case ProposalDecided(decision=decision):
+        case log.ProposalDecided(decision=decision):
             return _encoder.encode(
                 field_values(entry) | {"decision": _blank_fields(Decision) | field_values(decision)}
             )
-        case FactRead():
+        case log.FactRead():
             return _encoder.encode(field_values(entry) | _statements_in(entry))
         case _:
             return _encoder.encode(entry)
 
 
-def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
+def decode_entry(kind: str, version: int, payload: bytes) -> log.Entry:
     """Decode a payload of any version that was ever written, the inverse of `encode_entry`.
 
     Raises:
@@ -136,10 +126,10 @@ def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
         message = f"The log has entries of the kind {kind}. Install a Canonry that knows them."
         raise BrokenInvariant("encoding.unknown-kind", message, kind=kind)
     value = _decode_payload(target, kind, version, payload)
-    return Made(thing=value) if born else value
+    return log.Made(thing=value) if born else value
 
 
-def encode_item(item: StoredItem) -> bytes:
+def encode_item(item: log.StoredItem) -> bytes:
     """Return an item in the form that views store."""
     kind: Any = type(item)
     if kind in _FIRST:
@@ -169,7 +159,7 @@ def _omit_defaults(members: dict[str, Any], item: Any) -> dict[str, Any]:
     return members
 
 
-def _statements_in(read: Fact | FactRead) -> dict[str, Any]:
+def _statements_in(read: Fact | log.FactRead) -> dict[str, Any]:
     """Return the statements as JSON with sorted qualifiers, so that equal ones are equal bytes."""
     return {"statements": [statement.to_json() for statement in read.statements]}
 
@@ -372,8 +362,8 @@ def _fault_in_parts(sealed: Sealed) -> str | None:
     return None
 
 
-def _read_entry(header: list[Any], part: ErasablePart | None) -> Entry:
+def _read_entry(header: list[Any], part: ErasablePart | None) -> log.Entry:
     kind, version, ids, _ = header
     if part is None:
-        return Redacted(kind=kind, ids=tuple(ids))
+        return log.Redacted(kind=kind, ids=tuple(ids))
     return decode_entry(kind, version, part.payload)

@@ -17,19 +17,9 @@ from typing_extensions import override
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.log.ports.world import Clock
+from canonry.server import middleware
 from canonry.server.binding import bind_gateway, host_files
 from canonry.server.messages import Sessions
-from canonry.server.middleware import (
-    PATH,
-    HostGuard,
-    InFlight,
-    RequestBodies,
-    bind_world,
-    narrow_principal,
-    open_to,
-    throttle_app,
-    world_in,
-)
 from canonry.server.openapi import PREFIX
 from canonry.server.options import ServerOptions
 from canonry.server.pages import FOR_OPERATORS, Pages, is_loopback
@@ -128,7 +118,7 @@ def http_app(
     known = verifier.current_principal if verifier else lambda: principal
 
     def identify_caller() -> Principal:
-        return narrow_principal(known())
+        return middleware.narrow_principal(known())
 
     gateways = {"/mcp": gateway}
     for toolset in gateway.catalogue.toolsets:
@@ -137,7 +127,7 @@ def http_app(
     sessions = Sessions(limits)
     # The largest single body is always within the bound.
     body_bytes = _largest_body(gateway, server_options)
-    flight = InFlight(max(limits.in_flight_bytes, body_bytes))
+    flight = middleware.InFlight(max(limits.in_flight_bytes, body_bytes))
     apps = [
         _mcp_app(
             path, each, identify_caller, verifier, options=server_options, held=(sessions, flight)
@@ -159,7 +149,7 @@ def http_app(
         shown = front(gateway, None if verifier else principal, bearer_reader)
         before = _over_tls(shown, server_options)
     served = _Dispatcher(apps, pages, guard, before, verifier)
-    return open_to(server_options.allowed_origins, served)
+    return middleware.open_to(server_options.allowed_origins, served)
 
 
 def _bearer_reader(verifier: "BearerVerifier | None", clock: Clock) -> Bearers:
@@ -182,7 +172,7 @@ def _mcp_app(
     verifier: "BearerVerifier | None",
     *,
     options: ServerOptions,
-    held: tuple[Sessions, InFlight],
+    held: tuple[Sessions, middleware.InFlight],
 ) -> Starlette:
     """Return the application that serves `gateway` at `path`; all paths share `held`."""
     server, auth, (sessions, flight) = bind_gateway(gateway, identify, options), None, held
@@ -198,8 +188,8 @@ def _mcp_app(
         token_verifier=verifier,
     )
     manager = server.session_manager
-    bodies = RequestBodies(manager.asgi_app.app, _largest_body(gateway, options), flight)
-    bounded: Any = throttle_app(sessions.wrap_app(bodies), gateway, identify)
+    bodies = middleware.RequestBodies(manager.asgi_app.app, _largest_body(gateway, options), flight)
+    bounded: Any = middleware.throttle_app(sessions.wrap_app(bodies), gateway, identify)
     manager.asgi_app = bounded  # typed as the SDK's own bound on bodies, which this replaces
     return app
 
@@ -242,7 +232,7 @@ class _Dispatcher:
         self,
         apps: list[Starlette],
         pages: Pages,
-        guard: HostGuard,
+        guard: middleware.HostGuard,
         front: ASGIApp | None,
         verifier: "BearerVerifier | None",
     ) -> None:
@@ -271,11 +261,11 @@ class _Dispatcher:
         if verifier is not None and (refused := await verifier.refusal_for(scope)) is not None:
             await refused(scope, receive, send)
             return
-        world = world_in(path)
-        if world is not None and PATH in self._by_path:
-            inner = {**scope, "path": PATH, "raw_path": PATH.encode()}
-            with bind_world(world):
-                await self._by_path[PATH](inner, receive, send)
+        world = middleware.world_in(path)
+        if world is not None and middleware.PATH in self._by_path:
+            inner = {**scope, "path": middleware.PATH, "raw_path": middleware.PATH.encode()}
+            with middleware.bind_world(world):
+                await self._by_path[middleware.PATH](inner, receive, send)
             return
         await self._by_path.get(path, self._pages)(scope, receive, send)
 
@@ -316,9 +306,9 @@ def require_protection(host: str, options: ServerOptions) -> None:
     raise InvalidInput("http.unprotected", message, path="/http")
 
 
-def _make_guard(host: str, options: ServerOptions) -> HostGuard:
+def _make_guard(host: str, options: ServerOptions) -> middleware.HostGuard:
     names, origins = list(options.allowed_hosts), list(options.allowed_origins)
     if is_loopback(host):
         names += [f"{name}:*" for name in _LOCAL_NAMES]
         origins += [f"http://{name}:*" for name in _LOCAL_NAMES]
-    return HostGuard(names, origins)
+    return middleware.HostGuard(names, origins)

@@ -25,18 +25,7 @@ from typing_extensions import override
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.server.messages import (
-    BATCHING,
-    REVISION,
-    SESSION,
-    Batch,
-    BatchedResponse,
-    account_of,
-    find_header,
-    read_batch,
-    send_internal,
-    until_answered,
-)
+from canonry.server import messages
 from canonry.values.ids import SpaceId, is_uuid
 
 # Throttling: a caller that has used up the published rate gets 429 before its request is read.
@@ -310,12 +299,14 @@ class RequestBodies(RequestBodyLimitMiddleware):
         if scope["type"] != "http" or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
-        account, held = account_of(scope), 0
+        account, held = messages.account_of(scope), 0
         pieces: list[bytes] = []
-        declared = find_header(scope["headers"], b"content-length") or b""
+        declared = messages.find_header(scope["headers"], b"content-length") or b""
         more = not (declared.isdigit() and int(declared[:20]) > self.max_body_size)
         refusal = None if more else _TOO_LARGE
-        with until_answered(send, lambda: self._flight.give_back(account, held)) as sending:
+        with messages.until_answered(
+            send, lambda: self._flight.give_back(account, held)
+        ) as sending:
             while more:
                 message = await receive()
                 if message["type"] != "http.request":
@@ -342,17 +333,20 @@ class RequestBodies(RequestBodyLimitMiddleware):
     async def _hand_on(
         self, waiting: list[bytes], scope: Scope, receive: Receive, send: Send
     ) -> None:
-        session, size = find_header(scope["headers"], SESSION), len(waiting[0])
-        version = find_header(scope["headers"], _VERSION)
+        session, size = messages.find_header(scope["headers"], messages.SESSION), len(waiting[0])
+        version = messages.find_header(scope["headers"], _VERSION)
         known = None
-        batches = scope.get(REVISION) == BATCHING and version in (None, BATCHING.encode())
-        batch = read_batch(waiting[0]) if batches else None
+        batches = scope.get(messages.REVISION) == messages.BATCHING and version in (
+            None,
+            messages.BATCHING.encode(),
+        )
+        batch = messages.read_batch(waiting[0]) if batches else None
         if batch is not None:
             await self._hand_on_each(batch, scope, receive, send)
             return
         if version is None or version in _HANDSHAKES:
             if session is None:
-                scope[REVISION] = _revision_in(waiting[0])
+                scope[messages.REVISION] = _revision_in(waiting[0])
             known = _check_request(waiting[0])
             waiting[0] = _without_surrogates(waiting[0])
         if isinstance(known, Response):
@@ -374,16 +368,16 @@ class RequestBodies(RequestBodyLimitMiddleware):
                 del answering[claim]
                 answered.set()
         if known is None and session is not None and size > _SMALL:
-            await send_internal(self.app, scope, "POST", session, _NOTHING)
+            await messages.send_internal(self.app, scope, "POST", session, _NOTHING)
 
     async def _hand_on_each(
-        self, batch: Batch | bytes, scope: Scope, receive: Receive, send: Send
+        self, batch: messages.Batch | bytes, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Pass on the messages of a batch one after the other, and answer them together."""
         if isinstance(batch, bytes):
             await Response(batch, 400, media_type="application/json")(scope, receive, send)
             return
-        response = BatchedResponse(send)
+        response = messages.BatchedResponse(send)
         for body, _ in batch.messages:
             await self._hand_on([body], scope, receive, response.relay_message)
             if response.failed:

@@ -23,14 +23,7 @@ from typing_extensions import override
 
 from canonry.gateway.toolset_introduction import Face
 from canonry.language.texts.visible import escape_hidden
-from canonry.server.messages import (
-    BATCHING,
-    Batch,
-    BatchedLines,
-    decode_line,
-    encode_message,
-    read_batch,
-)
+from canonry.server import messages
 from canonry.server.options import ServerOptions
 from canonry.server.startup import Handlers, greeting_server
 
@@ -292,7 +285,7 @@ class _Output(_Stream):
         self.idle = asyncio.Event()
         self.idle.set()
         self._finished = asyncio.Event()
-        self.batches = BatchedLines(self.put_line)
+        self.batches = messages.BatchedLines(self.put_line)
         self.takes_batches = False
         threading.Thread(target=self._write_queued, name="stdout", daemon=True).start()
 
@@ -308,12 +301,12 @@ class _Output(_Stream):
         """Queue a message; wait only while the client leaves very much unread."""
         message = item.message
         await self._room.wait()
-        line = encode_message(message)
+        line = messages.encode_message(message)
         if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self.put_line(line)
             return
         if isinstance(message, types.JSONRPCResponse) and "protocolVersion" in message.result:
-            self.takes_batches = message.result["protocolVersion"] == BATCHING
+            self.takes_batches = message.result["protocolVersion"] == messages.BATCHING
         if not self.batches.take_answer(message.id, line):
             self.put_line(line)
         self.drop_expected(message.id)
@@ -409,12 +402,12 @@ class _Input(_Stream):
                     await asyncio.wait_for(self._output.idle.wait(), self._drain)
                 raise StopAsyncIteration
             self._permits.release()
-            batch = read_batch(line) if self._output.takes_batches else None
-            if isinstance(batch, Batch):
+            batch = messages.read_batch(line) if self._output.takes_batches else None
+            if isinstance(batch, messages.Batch):
                 self._batched.extend(message for _, message in batch.messages)
                 self._output.batches.open_batch(batch)
                 continue
-            message = decode_line(line) if batch is None else batch
+            message = messages.decode_line(line) if batch is None else batch
             if isinstance(message, bytes):
                 self._output.put_line(message)
             elif message is not None:

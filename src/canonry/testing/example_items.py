@@ -7,19 +7,10 @@ from hashlib import sha256
 from typing import Any, Final, TypeVar
 
 from canonry.log.entries import Born, EntitiesMerged, EntitiesUnmerged, Entry, ItemDraft, Made
+from canonry.log.items import scenes
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Axiom, AxiomDomain, Event, Fact, FactType, Relation
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
-from canonry.log.items.scenes import (
-    Memory,
-    Scene,
-    SceneStatus,
-    Speaker,
-    Story,
-    StoryStatus,
-    StoryType,
-    Turn,
-)
 from canonry.log.items.sources import InterpretationRun, RunStatus, Snippet, Source, SourceType
 from canonry.log.schemas.catalog_tables import RELATIONS, Joint
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, EntityType
@@ -237,22 +228,22 @@ def a_snippet(name: str = "snippet", source: str = "source", **changes: Any) -> 
     return _make_example(Snippet, name, changes, source_id=uuid_of(source), text=name, index=0)
 
 
-def a_story(name: str = "story", **changes: Any) -> Story:
+def a_story(name: str = "story", **changes: Any) -> scenes.Story:
     """Return a planned story."""
-    kinds = {"story_type": StoryType.CAMPAIGN, "status": StoryStatus.PLANNED}
-    return _make_example(Story, name, changes, title=name, **kinds)
+    kinds = {"story_type": scenes.StoryType.CAMPAIGN, "status": scenes.StoryStatus.PLANNED}
+    return _make_example(scenes.Story, name, changes, title=name, **kinds)
 
 
-def a_scene(name: str = "scene", story: str = "story", **changes: Any) -> Scene:
+def a_scene(name: str = "scene", story: str = "story", **changes: Any) -> scenes.Scene:
     """Return an active scene."""
-    defaults = {"title": name, "order": 1, "participants": (), "status": SceneStatus.ACTIVE}
-    return _make_example(Scene, name, changes, story_id=uuid_of(story), **defaults)
+    defaults = {"title": name, "order": 1, "participants": (), "status": scenes.SceneStatus.ACTIVE}
+    return _make_example(scenes.Scene, name, changes, story_id=uuid_of(story), **defaults)
 
 
-def a_turn(name: str = "turn", scene: str = "scene", **changes: Any) -> Turn:
+def a_turn(name: str = "turn", scene: str = "scene", **changes: Any) -> scenes.Turn:
     """Return a turn of the game master, with its name as default text."""
-    defaults = {"index": 0, "speaker": Speaker.GM, "text": name}
-    return _make_example(Turn, name, changes, scene_id=uuid_of(scene), **defaults)
+    defaults = {"index": 0, "speaker": scenes.Speaker.GM, "text": name}
+    return _make_example(scenes.Turn, name, changes, scene_id=uuid_of(scene), **defaults)
 
 
 def a_proposal(name: str = "proposal", scene: str | None = "scene", **changes: Any) -> Proposal:
@@ -283,10 +274,10 @@ def a_decision(**changes: Any) -> DecisionDraft:
     return replace(decision, **changes)
 
 
-def a_memory(name: str = "memory", entity: str = "frodo", **changes: Any) -> Memory:
+def a_memory(name: str = "memory", entity: str = "frodo", **changes: Any) -> scenes.Memory:
     """Return a memory with its name as text."""
     felt = {"emotional_valence": 0.0, "importance": 0.5, "certainty": 1.0}
-    return _make_example(Memory, name, changes, entity_id=uuid_of(entity), text=name, **felt)
+    return _make_example(scenes.Memory, name, changes, entity_id=uuid_of(entity), text=name, **felt)
 
 
 # Examples of catalog content: a project, items and links, identified by name like other items.

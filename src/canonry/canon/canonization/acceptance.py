@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
+from canonry.canon.judging import known_items
 from canonry.canon.judging.candidates import Candidate, Unreadable, time_of
 from canonry.canon.judging.contents import (
     Content,
@@ -18,17 +19,6 @@ from canonry.canon.judging.contents import (
 )
 from canonry.canon.judging.gates.states import claimed_timelines, find_known_entity
 from canonry.canon.judging.gates.verdicts import ConflictingItem, Verdict
-from canonry.canon.judging.known_items import (
-    Backing,
-    SpokenTime,
-    changed_fields,
-    find_repeated_event,
-    make_entity,
-    make_event,
-    make_fact,
-    make_observation,
-    make_relation,
-)
 from canonry.canon.judging.relation_timelines import adds_properties, is_stated_of
 from canonry.canon.judging.retractions import retcon_entries
 from canonry.canon.judging.slices import SliceView
@@ -52,15 +42,7 @@ from canonry.canon.judging.state_tags import (
     undo_tag,
 )
 from canonry.language.reading.reading import READER
-from canonry.log.entries import (
-    CausesLinked,
-    Entry,
-    EvidenceLinked,
-    FactRead,
-    FactRetconned,
-    Made,
-    RelationEnded,
-)
+from canonry.log import entries as log
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, FactDraft, Relation, Repetition
 from canonry.values.errors import BrokenInvariant
@@ -79,13 +61,13 @@ class Acceptance:
     """
 
     canonical_id: str
-    entries: tuple[Entry, ...]
+    entries: tuple[log.Entry, ...]
     known: str | None = None
 
     @property
     def made(self) -> tuple[str, ...]:
         """Return the ids of the created items; observations belong to their entities."""
-        drafts = [entry.thing for entry in self.entries if isinstance(entry, Made)]
+        drafts = [entry.thing for entry in self.entries if isinstance(entry, log.Made)]
         return tuple(draft.id for draft in drafts if not isinstance(draft, ObservationDraft))
 
 
@@ -97,7 +79,7 @@ class AcceptanceContext:
     verdict: Verdict
     view: SliceView
     new_id: NewId
-    backing: Backing
+    backing: known_items.Backing
 
     def find_entity(self, reference: Reference) -> Entity:
         """Return the entity behind a reference.
@@ -129,7 +111,7 @@ class AcceptanceContext:
 def add_evidence(context: AcceptanceContext, item_id: str, held: Sequence[Evidence]) -> Acceptance:
     """Add only the evidence to a known item."""
     more = [one for one in context.candidate.evidence if one not in held]
-    links = tuple(EvidenceLinked(thing_id=item_id, evidence=one) for one in more)
+    links = tuple(log.EvidenceLinked(thing_id=item_id, evidence=one) for one in more)
     return Acceptance(canonical_id=item_id, entries=links, known=item_id)
 
 
@@ -149,7 +131,7 @@ def retcon_conflicting(
 
 def _retcon_one(
     context: AcceptanceContext, conflicting: ConflictingItem, by: str, subject: EntityId | None
-) -> Iterator[Entry]:
+) -> Iterator[log.Entry]:
     reason = context.verdict.rationale
     if isinstance(conflicting, TagHeld):
         if conflicting.entity_id != subject:
@@ -157,7 +139,7 @@ def _retcon_one(
                 context, conflicting, f"retcon:{conflicting.entity_id}:{conflicting.tag}"
             )
         for fact_id in conflicting.facts:
-            yield FactRetconned(fact_id=fact_id, replaced_by=FactId(by), reason=reason)
+            yield log.FactRetconned(fact_id=fact_id, replaced_by=FactId(by), reason=reason)
         return
     item = context.view.find_item(conflicting)
     yield from retcon_entries(item, reason, replaced_by=None if isinstance(item, Event) else by)
@@ -165,7 +147,7 @@ def _retcon_one(
         yield from _undo_tag(context, held, f"retcon:{conflicting}:{held.tag}")
 
 
-def _undo_tag(context: AcceptanceContext, held: TagHeld, label: str) -> Iterator[Entry]:
+def _undo_tag(context: AcceptanceContext, held: TagHeld, label: str) -> Iterator[log.Entry]:
     """Undo a tag that never held; the tags that it replaced hold again."""
     entity, reason = context.find_entity(Reference(held.entity_id)), context.verdict.rationale
     yield from undo_tag(context.tag_writer(entity), held, label=label, reason=reason)
@@ -187,7 +169,7 @@ def accept_candidate(
         BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
     """
     proposal = candidate.proposal
-    backing = Backing(
+    backing = known_items.Backing(
         space=proposal.space,
         authority=verdict.score.authority,
         confidence=proposal.confidence,
@@ -218,7 +200,7 @@ def accept_candidate(
             raise BrokenInvariant("canonization.unresolved", message)
 
 
-def _spoken_time(candidate: Candidate, at: Instant) -> SpokenTime | None:
+def _spoken_time(candidate: Candidate, at: Instant) -> known_items.SpokenTime | None:
     """Return the words of the time in the content, or else in its scene."""
     own, wrong = time_of(candidate.content), candidate.corrects
     proposal, scene = candidate.proposal, candidate.scene
@@ -226,7 +208,7 @@ def _spoken_time(candidate: Candidate, at: Instant) -> SpokenTime | None:
         text = getattr(scene if wrong is None else wrong, "time_words", None)
     else:
         text = time_text_of(proposal.type, proposal.original)
-    return None if text is None else SpokenTime(text=text, at=at)
+    return None if text is None else known_items.SpokenTime(text=text, at=at)
 
 
 def _accept_entity(context: AcceptanceContext, content: EntityContent) -> Acceptance:
@@ -236,7 +218,7 @@ def _accept_entity(context: AcceptanceContext, content: EntityContent) -> Accept
     archetype = (
         None if content.derives_from is None else context.find_entity(content.derives_from).id
     )
-    entity_id, entries = make_entity(
+    entity_id, entries = known_items.make_entity(
         context.new_id,
         context.backing,
         entity_class=content.entity_class,
@@ -255,11 +237,11 @@ def _restate_entity(
     context: AcceptanceContext, content: EntityContent, entity: Entity
 ) -> Acceptance:
     """Record the news about a known entity: an observation, and a change of state."""
-    fresh, replaced = changed_fields(content, entity)
+    fresh, replaced = known_items.changed_fields(content, entity)
     changed = _change_tags(context, entity, content.state_tags)
     entries = [*changed.entries]
     if new := {**fresh, **replaced}:
-        seen = make_observation(
+        seen = known_items.make_observation(
             context.new_id,
             context.backing,
             entity.id,
@@ -278,7 +260,7 @@ def _restate_entity(
 
 def _repeat_later(
     context: AcceptanceContext, entity: Entity, changed: Iterable[str]
-) -> Iterator[Entry]:
+) -> Iterator[log.Entry]:
     """Repeat the observations of later times, so that they remain current."""
     for number, name in enumerate(sorted(changed)):
         seen = context.view.find_item(entity.provenance.get(name, ""))
@@ -289,14 +271,14 @@ def _repeat_later(
         backing = context.backing.with_support_of(seen, place=seen.moment.position)
         value, label = {name: seen.fields[name]}, f"held:{number}"
         at = seen.observed_at
-        yield make_observation(
+        yield known_items.make_observation(
             context.new_id, backing, entity.id, value, label=label, observed_at=at
         )
 
 
 def _derive_entity(
     context: AcceptanceContext, content: EntityContent, entity: Entity
-) -> Iterator[Entry]:
+) -> Iterator[log.Entry]:
     """Record the archetype of a known entity."""
     if content.derives_from is None:
         return
@@ -305,7 +287,7 @@ def _derive_entity(
         one.to_id for one in context.view.find_relations(entity, _DERIVES, "out") if not one.ended
     }
     if archetype.id not in {entity.derives_from, *known}:
-        yield make_relation(
+        yield known_items.make_relation(
             context.new_id,
             context.backing,
             rel_type=_DERIVES,
@@ -322,7 +304,7 @@ def _accept_relation(context: AcceptanceContext, content: RelationshipContent) -
     held = {} if same is None else same.properties
     if same is not None and is_stated_of(same, start, end) and not adds_properties(same, content):
         return retcon_conflicting(context, _repeat_relation(context, same, timeline.moment.at))
-    made = make_relation(
+    made = known_items.make_relation(
         context.new_id,
         context.backing,
         rel_type=kind.name,
@@ -331,10 +313,10 @@ def _accept_relation(context: AcceptanceContext, content: RelationshipContent) -
         properties={**held, **content.properties},
         since=context.candidate.moment.at,
     )
-    entries: list[Entry] = [made]
+    entries: list[log.Entry] = [made]
     wrong = context.candidate.corrects
     if isinstance(wrong, Relation) and wrong.ended and wrong.superseded_by is None:
-        ended = RelationEnded(
+        ended = log.RelationEnded(
             relation_id=RelationId(made.thing.id),
             until=wrong.until,
             superseded_by=None,
@@ -383,8 +365,10 @@ def _repeat_relation(
         proposal_id=backing.proposal_id,
     )
     cited = backing.evidence[-1]
-    link = EvidenceLinked(thing_id=item.id, evidence=cited, again=again)
-    others = [e for e in known.entries if not isinstance(e, EvidenceLinked) or e.evidence != cited]
+    link = log.EvidenceLinked(thing_id=item.id, evidence=cited, again=again)
+    others = [
+        e for e in known.entries if not isinstance(e, log.EvidenceLinked) or e.evidence != cited
+    ]
     return replace(known, entries=(*others, link))
 
 
@@ -424,10 +408,12 @@ def _accept_event(context: AcceptanceContext, content: EventContent) -> Acceptan
     involved = context.entity_ids((*content.involved, *where))
     effects, causes = context.event_ids(content.causes), context.event_ids(content.caused_by)
     at, scene_id = context.candidate.moment.at, context.candidate.proposal.scene_id
-    same = find_repeated_event(content, involved, context.view, at=at, scene_id=scene_id)[0]
+    same = known_items.find_repeated_event(
+        content, involved, context.view, at=at, scene_id=scene_id
+    )[0]
     if same is not None and not effects and not causes:
         return retcon_conflicting(context, add_evidence(context, same.id, same.evidence))
-    made = make_event(
+    made = known_items.make_event(
         context.new_id,
         context.backing,
         title=content.title,
@@ -438,7 +424,7 @@ def _accept_event(context: AcceptanceContext, content: EventContent) -> Acceptan
         causes=effects,
     )
     event_id = EventId(made.thing.id)
-    links = (CausesLinked(cause=cause, effect=event_id) for cause in causes)
+    links = (log.CausesLinked(cause=cause, effect=event_id) for cause in causes)
     return retcon_conflicting(context, Acceptance(canonical_id=event_id, entries=(made, *links)))
 
 
@@ -471,7 +457,7 @@ def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance
         conflicting for conflicting in context.verdict.retcons if isinstance(conflicting, str)
     ]
     facts = [one for one in retracted if isinstance(context.view.find_item(one), Fact)]
-    made = make_fact(
+    made = known_items.make_fact(
         context.new_id,
         context.backing,
         statement=content.statement,
@@ -483,8 +469,8 @@ def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance
         replaces=wrong.id if isinstance(wrong, Fact) else FactId(facts[0]) if facts else None,
     )
     statements = statements_at(content, context.candidate.moment, context.view)
-    read = FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=statements)
-    entries: list[Entry] = [made, read]
+    read = log.FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=statements)
+    entries: list[log.Entry] = [made, read]
     entries += change_states(
         statements,
         context.view,
@@ -522,7 +508,7 @@ def _add_details(context: AcceptanceContext, fact: Fact, content: FactContent) -
     evidence = tuple(dict.fromkeys((*fact.evidence, *context.backing.evidence)))
     authority = highest_authority((fact.authority, context.backing.authority))
     properties = {**fact.properties, **content.properties}
-    made = make_fact(
+    made = known_items.make_fact(
         context.new_id,
         replace(context.backing, authority=authority, evidence=evidence),
         statement=fact.statement,

@@ -14,20 +14,8 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, audiences_of, commit_change
 from canonry.canon.session.lookup import commit_at, require_evidence
 from canonry.canon.session.paging import every_item, every_match
+from canonry.log import entries as log
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.entries import (
-    AudienceChanged,
-    Entry,
-    EventRetconned,
-    FactResumed,
-    FactRetconned,
-    FactSuperseded,
-    Made,
-    ProposalDecided,
-    RelationEnded,
-    RelationResumed,
-    RelationRetconned,
-)
 from canonry.log.fold_commit import ids_needed, ids_of
 from canonry.log.folding import facts_key, item_key, relations_key
 from canonry.log.items.entities import Entity, family_of
@@ -46,8 +34,8 @@ from canonry.values.provenance import Evidence
 
 HasAudience: TypeAlias = Entity | Relation | Fact | Event | Source | Scene | Turn
 _CHANGES: Final = (
-    *(RelationEnded, RelationResumed, RelationRetconned),
-    *(FactSuperseded, FactResumed, FactRetconned, EventRetconned),
+    *(log.RelationEnded, log.RelationResumed, log.RelationRetconned),
+    *(log.FactSuperseded, log.FactResumed, log.FactRetconned, log.EventRetconned),
 )
 ALONG_MAX: Final = 500
 """The most items whose audience changes at once."""
@@ -102,7 +90,7 @@ async def change_audience(
         found = await canon.store_of_all.state.items_by_id(ids)
         # Change an observation before its entity.
         entries = tuple(
-            AudienceChanged(thing_id=one, audience=audience, reason=reason, evidence=evidence)
+            log.AudienceChanged(thing_id=one, audience=audience, reason=reason, evidence=evidence)
             for one in sorted(ids, key=lambda one: isinstance(found.get(one), Entity))
         )
         again: list[Any] = [replace(cast("Any", one), audience=audience) for one in changes]
@@ -111,7 +99,7 @@ async def change_audience(
         return Change(entries=(*entries, *again), reads=frozenset(reads))
 
     receipt = await commit_change(canon, caller, space, prepare_change)
-    written = tuple(e.thing_id for e in receipt.entries if isinstance(e, AudienceChanged))
+    written = tuple(e.thing_id for e in receipt.entries if isinstance(e, log.AudienceChanged))
     return AudienceChange(
         ids=written or (thing_id,), audience=audience, recorded_at=receipt.recorded_at
     )
@@ -126,18 +114,18 @@ async def _require_audience(canon: Canon, caller: Caller, item_id: str) -> HasAu
 
 async def _items_together(
     canon: Canon, item: HasAudience, audience: Audience
-) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
+) -> tuple[tuple[str, ...], tuple[log.Entry, ...]]:
     """Return the items of the same commit and audience, and its changes to other items."""
     entries = await _creating_entries(canon, item)
-    ids: list[str] = [item.id, *(each.thing.id for each in entries if isinstance(each, Made))]
-    ids += [each.proposal_id for each in entries if isinstance(each, ProposalDecided)]
+    ids: list[str] = [item.id, *(each.thing.id for each in entries if isinstance(each, log.Made))]
+    ids += [each.proposal_id for each in entries if isinstance(each, log.ProposalDecided)]
     ids += await _items_inside(canon, item)
     if isinstance(item, Relation):
         ids += await _restating_successor(canon, item, audience)
     ids += await _later_observations(canon, item, entries)
     known = await audiences_of(canon, ids)
     along = tuple(one for one in dict.fromkeys(ids) if known.get(one) == item.audience)
-    changed = (each for each in entries if not isinstance(each, Made | AudienceChanged))
+    changed = (each for each in entries if not isinstance(each, log.Made | log.AudienceChanged))
     others = (each for each in changed if ids_of(each)[0] not in along)
     changes = (each for each in others if getattr(each, "audience", None) == item.audience)
     return along, tuple(changes)
@@ -159,10 +147,10 @@ async def _restating_successor(canon: Canon, item: Relation, audience: Audience)
 
 
 async def _later_observations(
-    canon: Canon, item: HasAudience, entries: Iterable[Entry]
+    canon: Canon, item: HasAudience, entries: Iterable[log.Entry]
 ) -> list[str]:
     """Return later observations of the moments at which the commit recorded a state."""
-    made = (each.thing for each in entries if isinstance(each, Made))
+    made = (each.thing for each in entries if isinstance(each, log.Made))
     seen = [each for each in made if isinstance(each, ObservationDraft)]
     with_tags = [each for each in seen if STATE_TAGS in each.fields]
     found: list[str] = []
@@ -180,7 +168,7 @@ async def _later_observations(
     return found
 
 
-async def _creating_entries(canon: Canon, item: HasAudience) -> Sequence[Entry]:
+async def _creating_entries(canon: Canon, item: HasAudience) -> Sequence[log.Entry]:
     """Return the entries of the commit that created the item."""
     commit = await commit_at(canon, item.space, item.position)
     return () if commit is None else commit.entries
@@ -222,7 +210,9 @@ async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) 
     """Refuse to reveal an item that refers to hidden ones."""
     found = await canon.store_of_all.state.items_by_id(ids)
     made = [each for each in found.values() if isinstance(each, ObservationDraft | HasAudience)]
-    named = {one for each in made for one in list_named_ids((Made(thing=each),), evidence=False)}
+    named = {
+        one for each in made for one in list_named_ids((log.Made(thing=each),), evidence=False)
+    }
     known = await audiences_of(canon, named - set(ids))
     if narrowest((audience, *known.values())) != audience:
         kept = sorted(one for one, its in known.items() if not audience_covers(its, audience))

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias, cast
 
 from canonry.canon.canonization.acceptance import Acceptance, accept_candidate
+from canonry.canon.judging import slices
 from canonry.canon.judging.candidates import Candidate, Unreadable, dependencies_of
 from canonry.canon.judging.contents import (
     EntityContent,
@@ -23,15 +24,6 @@ from canonry.canon.judging.gates.states import entity_known, texts_asked
 from canonry.canon.judging.gates.verdicts import Verdict, judge_candidate
 from canonry.canon.judging.known_items import id_for_owner
 from canonry.canon.judging.retractions import retract_item
-from canonry.canon.judging.slices import (
-    AxiomsLookup,
-    ItemLookup,
-    Lookup,
-    NameLookup,
-    Slice,
-    SliceView,
-    StatementLookup,
-)
 from canonry.canon.judging.standing_statements import statements_of, time_reached
 from canonry.canon.judging.state_tags import as_state_change
 from canonry.canon.judging.wider_audiences import TimelineCorrections, settle_timelines
@@ -40,15 +32,8 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, extend_slice
 from canonry.canon.session.lookup import require_item
 from canonry.language.texts.sentences import plain_statement
+from canonry.log import entries as log
 from canonry.log.commits import Append, Appended, Draft, Position
-from canonry.log.entries import (
-    ConflictWaived,
-    Entry,
-    ProposalDecided,
-    ProposalDeferred,
-    SceneExtended,
-    StoredItem,
-)
 from canonry.log.fold_commit import Changes
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity
@@ -82,9 +67,9 @@ class Judgement:
     candidate: Candidate
     verdict: Verdict
     commit_id: CommitId
-    entries: tuple[Entry, ...]
+    entries: tuple[log.Entry, ...]
     reads: frozenset[str]
-    wanted: frozenset[Lookup]
+    wanted: frozenset[slices.Lookup]
 
     @property
     def does_overrule(self) -> bool:
@@ -93,22 +78,22 @@ class Judgement:
         return accepted and bool(self.verdict.conflicts) and self.candidate.corrects is None
 
 
-def predict_lookups(candidate: Candidate) -> set[Lookup]:
+def predict_lookups(candidate: Candidate) -> set[slices.Lookup]:
     """Return the lookups that a judgement always makes; the others load on demand."""
-    found: set[Lookup] = {ItemLookup(candidate.proposal.id)}
-    found |= {ItemLookup(evidence.ref) for evidence in candidate.evidence}
+    found: set[slices.Lookup] = {slices.ItemLookup(candidate.proposal.id)}
+    found |= {slices.ItemLookup(evidence.ref) for evidence in candidate.evidence}
     content = candidate.content
     if isinstance(content, Unreadable):
         return found
     for reference in references_of(content):
         if not reference.startswith("$"):
-            found.add(ItemLookup(reference.removeprefix(PROPOSAL_PREFIX)))
+            found.add(slices.ItemLookup(reference.removeprefix(PROPOSAL_PREFIX)))
     if isinstance(content, EntityContent):
-        found.add(NameLookup(texts_asked(content)))
+        found.add(slices.NameLookup(texts_asked(content)))
     if isinstance(content, FactContent):
-        found.add(StatementLookup(plain_statement(content.statement)))
+        found.add(slices.StatementLookup(plain_statement(content.statement)))
     else:
-        found.add(AxiomsLookup(candidate.proposal.space))
+        found.add(slices.AxiomsLookup(candidate.proposal.space))
     return found
 
 
@@ -119,7 +104,7 @@ OVERRULED: Final = "keeper:evaluation"
 
 def decide_candidate(
     candidate: Candidate,
-    known: Slice,
+    known: slices.Slice,
     policy: Policy,
     *,
     decided_by: str,
@@ -139,14 +124,14 @@ def decide_candidate(
     commit_id = CommitId(derived_id(CommitId(asked.id), f"canonization{again}"))
     new_id = new_id or partial(derived_id, commit_id)
     viewer = viewer_of(asked.audience)
-    before, all_known = SliceView(known, policy, viewer), known
+    before, all_known = slices.SliceView(known, policy, viewer), known
     candidate, known, gone = _without_corrected(candidate, known, before, new_id)
-    view = SliceView(known, policy, viewer)
+    view = slices.SliceView(known, policy, viewer)
     forced = overruling is not None
     verdict = _judge_for_audience(candidate, known, policy, viewer, forced=forced)
     accepted = verdict.status is ProposalStatus.ACCEPTED
     reads, wanted = verdict.reads | before.read, verdict.wanted | before.wanted
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[log.Entry, ...] = ()
     writes = not wanted and (accepted or not forced)
     if writes and verdict.status is ProposalStatus.PENDING:
         proposal = view.find_item(asked.id)
@@ -154,7 +139,7 @@ def decide_candidate(
         reported = getattr(proposal, "review", None)  # by any judge
         if isinstance(proposal, Proposal) and (reported and _RULING(reported)) != _RULING(ruling):
             commit_id = CommitId(derived_id(CommitId(proposal.id), f"review:{proposal.changed_at}"))
-            entries = (ProposalDeferred(proposal_id=proposal.id, ruling=ruling),)
+            entries = (log.ProposalDeferred(proposal_id=proposal.id, ruling=ruling),)
     elif writes:
         compared = forced or _is_compared(candidate.content, view)
         if overruling is not None:
@@ -178,7 +163,7 @@ def decide_candidate(
     )
 
 
-def _is_compared(content: object, view: SliceView) -> bool:
+def _is_compared(content: object, view: slices.SliceView) -> bool:
     """Return whether a claim has a statement of its own that is compared with the canon."""
     said = statements_of(content, view) if isinstance(content, FactContent) else None
     # A clause that somebody believes or hopes something says only that.
@@ -187,8 +172,8 @@ def _is_compared(content: object, view: SliceView) -> bool:
 
 
 def _without_corrected(
-    candidate: Candidate, known: Slice, view: SliceView, new_id: NewId
-) -> tuple[Candidate, Slice, tuple[Entry, ...]]:
+    candidate: Candidate, known: slices.Slice, view: slices.SliceView, new_id: NewId
+) -> tuple[Candidate, slices.Slice, tuple[log.Entry, ...]]:
     """Return what a candidate means, the canon without the item that it corrects, and a retcon."""
     candidate, proposal = as_state_change(candidate, view), candidate.proposal
     content, moment = candidate.content, candidate.moment
@@ -225,10 +210,10 @@ def _written_entries(
     candidate: Candidate,
     acceptance: Acceptance | None,
     decision: DecisionDraft,
-    gone: tuple[Entry, ...],
-) -> tuple[Entry, ...]:
+    gone: tuple[log.Entry, ...],
+) -> tuple[log.Entry, ...]:
     """Return the entries of a decision, after those in `gone`; a closed scene gets the outcome."""
-    decided = ProposalDecided(proposal_id=candidate.proposal.id, decision=decision)
+    decided = log.ProposalDecided(proposal_id=candidate.proposal.id, decision=decision)
     if acceptance is None:
         return (decided,)
     if gone:
@@ -239,11 +224,11 @@ def _written_entries(
     if scene is None or scene.status is not SceneStatus.COMPLETED:
         return (*written, decided)
     outcomes = (acceptance.canonical_id, *acceptance.made)
-    return (*written, decided, SceneExtended(scene_id=scene.id, outcomes=outcomes))
+    return (*written, decided, log.SceneExtended(scene_id=scene.id, outcomes=outcomes))
 
 
 def _judge_for_audience(
-    candidate: Candidate, known: Slice, policy: Policy, viewer: Viewer, *, forced: bool
+    candidate: Candidate, known: slices.Slice, policy: Policy, viewer: Viewer, *, forced: bool
 ) -> Verdict:
     """Judge by the canon that the claim's audience sees.
 
@@ -352,7 +337,7 @@ async def preview_decisions(
 ) -> dict[str, Proposal]:
     """Return the proposals as if these candidates were decided; write nothing."""
     position = await canon.ledger.head_position(space)
-    known = Slice(space=space).with_items((), (each.proposal for each in candidates))
+    known = slices.Slice(space=space).with_items((), (each.proposal for each in candidates))
     judging = Judging(canon=canon, caller=caller, known=known)
     await judging.judge_all(candidates, count(position + 1))
     return await judging.proposals_after(candidates)
@@ -368,20 +353,22 @@ class Judging:
 
     canon: Canon
     caller: Caller
-    known: Slice
+    known: slices.Slice
     new_ids: Mapping[ProposalId, NewId] = field(default_factory=dict)
     """The supply of ids for what a proposal becomes, where they do not derive from it alone."""
     judged: dict[ProposalId, Judgement] = field(default_factory=dict)
-    changed: dict[str, StoredItem] = field(default_factory=dict)
+    changed: dict[str, log.StoredItem] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     """The changes of decisions that the slice does not have yet."""
 
-    async def load_batch(self, batch: Sequence[Candidate], also: Iterable[Lookup] = ()) -> None:
+    async def load_batch(
+        self, batch: Sequence[Candidate], also: Iterable[slices.Lookup] = ()
+    ) -> None:
         """Load the slice for a batch, and judge its candidates as far as they are independent."""
         first = frozenset((*also, *chain.from_iterable(map(predict_lookups, batch))))
         waiting = list(batch)
 
-        def judge_slice(known: Slice) -> tuple[Collection[Lookup], None]:
+        def judge_slice(known: slices.Slice) -> tuple[Collection[slices.Lookup], None]:
             if missing := known.missing_lookups(first):
                 return missing, None
             judgements = [self._judge_on(one, known) for one in waiting]
@@ -429,20 +416,20 @@ class Judging:
         if stands:
             return before
 
-        def judge_slice(known: Slice) -> tuple[Collection[Lookup], Judgement]:
+        def judge_slice(known: slices.Slice) -> tuple[Collection[slices.Lookup], Judgement]:
             judgement = self._judge_on(candidate, known)
             return judgement.wanted, judgement
 
         self.known, judgement = await extend_slice(self.canon, self.known, judge_slice)
         return judgement
 
-    def _judge_on(self, candidate: Candidate, known: Slice) -> Judgement:
+    def _judge_on(self, candidate: Candidate, known: slices.Slice) -> Judgement:
         by, new_id = self.caller.actor.agent_id, self.new_ids.get(candidate.proposal.id)
         return decide_candidate(candidate, known, self.canon.policy, decided_by=by, new_id=new_id)
 
     def apply_decision(self, judgement: Judgement, position: Position) -> None:
         """Take over the changes of a decision, as if it were in the log."""
-        over = ChainMap(self.changed, cast("dict[str, StoredItem]", self.known.items))
+        over = ChainMap(self.changed, cast("dict[str, log.StoredItem]", self.known.items))
         now, entries = self.canon.clock.now(), judgement.entries
         more = self.known.fold_entries(entries, position=position, at=now, over=over)
         self.changed |= more.items
@@ -459,7 +446,7 @@ class Judging:
             request=self.caller.request,
         )
 
-    def catch_up(self) -> Slice:
+    def catch_up(self) -> slices.Slice:
         """Return the slice with the changes of all decisions."""
         changes = Changes(items=self.changed, touched=frozenset(self.touched))
         self.known = self.known.with_changes(changes) if self.changed else self.known
@@ -522,14 +509,14 @@ class _DecisionRun:
         """Judge and append a batch; return how many candidates are finished."""
         free = self.stale < ROUNDS_FREE
         async with nullcontext() if free else self.canon.ledger.lock_appends():
-            known = Slice(space=self.space)
+            known = slices.Slice(space=self.space)
             position, self.read_at = self.read_at, None
             if position is None:
                 position = await self.canon.ledger.head_position(self.space)
             else:
                 known = known.with_items((), (each.proposal for each in batch))
             judging = Judging(canon=self.canon, caller=self.caller, known=known)
-            scene = () if self.scene is None else (ItemLookup(self.scene.id),)
+            scene = () if self.scene is None else (slices.ItemLookup(self.scene.id),)
             await judging.load_batch(batch, scene)
             now = None if self.scene is None else judging.known.items.get(self.scene.id)
             if isinstance(now, Scene) and now.status is SceneStatus.COMPLETED:
@@ -572,7 +559,7 @@ def reason_of(error: Exception) -> str:
     return f"internal: {type(error).__name__}"
 
 
-def is_pending(known: Slice, candidate: Candidate) -> bool:
+def is_pending(known: slices.Slice, candidate: Candidate) -> bool:
     """Return whether nobody has decided the proposal of a candidate yet."""
     now = known.items.get(candidate.proposal.id)
     return isinstance(now, Proposal) and now.status is ProposalStatus.PENDING
@@ -693,7 +680,7 @@ async def waive_conflict(
                 path="/conflict_id",
                 conflicts=[one.id for one in proposal.doubts],
             )
-        waived = ConflictWaived(proposal_id=proposal.id, other=conflict_id, reason=reason)
+        waived = log.ConflictWaived(proposal_id=proposal.id, other=conflict_id, reason=reason)
         return Change(entries=(waived,), reads=frozenset((item_key(proposal.id),)))
 
     return await commit_change(canon, caller, space, prepare_change)

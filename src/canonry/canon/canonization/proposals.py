@@ -33,16 +33,7 @@ from canonry.canon.session.paging import every_match
 from canonry.canon.session.spoken_times import read_with_calendar
 from canonry.log.entries import Entry, EvidenceLinked, Made, ProposalDecided, SceneExtended
 from canonry.log.folding import item_key
-from canonry.log.items.proposals import (
-    NARRATED,
-    Decision,
-    DecisionDraft,
-    Proposal,
-    ProposalDraft,
-    ProposalStatus,
-    ProposalType,
-    ReviewKind,
-)
+from canonry.log.items import proposals
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
 from canonry.log.observations import ids_in
 from canonry.readmodels.ports.documents import ProposalQuery
@@ -103,7 +94,7 @@ class StagingGuard:
 class Suggestion:
     """A change that somebody proposes; `content` is unparsed."""
 
-    type: ProposalType
+    type: proposals.ProposalType
     content: Mapping[str, Any]
     evidence: tuple[Evidence, ...]
     confidence: float
@@ -222,9 +213,9 @@ async def restate_proposal(
     return await _stage_suggestion(canon, caller, former.space, staged, find_origin)
 
 
-async def _require_undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
-    proposal = await require_item(canon, caller, Proposal, proposal_id)
-    if proposal.status is not ProposalStatus.PENDING:
+async def _require_undecided(canon: Canon, caller: Caller, proposal_id: str) -> proposals.Proposal:
+    proposal = await require_item(canon, caller, proposals.Proposal, proposal_id)
+    if proposal.status is not proposals.ProposalStatus.PENDING:
         message = f"This proposal is already {proposal.status}. Propose its content again."
         raise Conflict("proposal.decided", message, conflicts=[proposal.id])
     return proposal
@@ -290,9 +281,9 @@ def draft_of(
     content: Mapping[str, Any],
     *,
     audience: Audience = EVERYBODY,
-) -> ProposalDraft:
+) -> proposals.ProposalDraft:
     """Return the draft of a pending proposal; `content` is the normal form of the asked one."""
-    return ProposalDraft(
+    return proposals.ProposalDraft(
         id=proposal_id,
         space=origin.space,
         scene_id=origin.scene_id,
@@ -305,7 +296,7 @@ def draft_of(
         confidence=asked.confidence,
         authority=asked.authority,
         proposed_by=caller.actor.agent_id,
-        status=ProposalStatus.PENDING,
+        status=proposals.ProposalStatus.PENDING,
         audience=audience,
     )
 
@@ -323,7 +314,7 @@ class KeeperVerdict:
     overrides the gates, and an entity is the known one in `same_as`, or else another one.
     """
 
-    status: ProposalStatus
+    status: proposals.ProposalStatus
     rationale: str
     canonical_id: str | None
     same_as: str | None = None
@@ -331,7 +322,7 @@ class KeeperVerdict:
 
 async def evaluate_proposal(
     canon: Canon, caller: Caller, proposal_id: str, verdict: KeeperVerdict
-) -> Proposal:
+) -> proposals.Proposal:
     """Decide a pending or rejected proposal; a repetition changes nothing.
 
     The log keeps the first decision, its rule, and the keeper's reason for the second.
@@ -341,13 +332,13 @@ async def evaluate_proposal(
         Conflict: `proposal.decided`, `space.foreign`, `outcome.retconned`, or
             `proposal.not-writable`, no authority can make it valid.
     """
-    proposal = await require_item(canon, caller, Proposal, proposal_id)
+    proposal = await require_item(canon, caller, proposals.Proposal, proposal_id)
     space = proposal.space
 
     async def prepare_change(_: NewId) -> Change:
-        current = await require_item(canon, caller, Proposal, proposal_id)
-        accepts = verdict.status is ProposalStatus.ACCEPTED
-        rejected = current.status is ProposalStatus.REJECTED
+        current = await require_item(canon, caller, proposals.Proposal, proposal_id)
+        accepts = verdict.status is proposals.ProposalStatus.ACCEPTED
+        rejected = current.status is proposals.ProposalStatus.REJECTED
         overrides = rejected and bool(verdict.rationale.strip())  # by hand, with a reason
         if current.decision and not (overrides and (accepts or is_by_rules(current.decision))):
             _require_same(current.decision, verdict)
@@ -362,7 +353,7 @@ async def evaluate_proposal(
                 message = "/canonical_id names a retconned item. Name an item that is canon."
                 raise Conflict("outcome.retconned", message, path=path, conflicts=[outcome.id])
             reads.add(item_key(verdict.canonical_id))
-        decision = DecisionDraft(
+        decision = proposals.DecisionDraft(
             status=verdict.status,
             rule=OVERRULED,
             rationale=verdict.rationale,
@@ -379,10 +370,12 @@ async def evaluate_proposal(
         return Change(entries=tuple(entries), reads=frozenset(reads))
 
     await commit_change(canon, caller, space, prepare_change)
-    return await require_item(canon, caller, Proposal, proposal_id)
+    return await require_item(canon, caller, proposals.Proposal, proposal_id)
 
 
-async def _force_judgement(canon: Canon, proposal: Proposal, by: str, reason: str) -> Judgement:
+async def _force_judgement(
+    canon: Canon, proposal: proposals.Proposal, by: str, reason: str
+) -> Judgement:
     (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
 
     def judge_slice(known: Slice) -> tuple[Collection[Lookup], Judgement]:
@@ -393,7 +386,7 @@ async def _force_judgement(canon: Canon, proposal: Proposal, by: str, reason: st
 
 
 async def _overrule_gates(
-    canon: Canon, caller: Caller, proposal: Proposal, verdict: KeeperVerdict
+    canon: Canon, caller: Caller, proposal: proposals.Proposal, verdict: KeeperVerdict
 ) -> Change:
     """Return the proposal's entries; conflicting canon is retconned or ended."""
     same_entity = {} if verdict.same_as is None else {"same_as": verdict.same_as}
@@ -408,7 +401,7 @@ async def _overrule_gates(
     return Change(entries=judgement.entries, reads=judgement.reads)
 
 
-def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
+def _require_same(decision: proposals.Decision, verdict: KeeperVerdict) -> None:
     written = verdict.canonical_id is None and decision.rule == OVERRULED
     same_item = written or decision.canonical_id == verdict.canonical_id
     if decision.status is verdict.status and same_item:
@@ -428,7 +421,7 @@ def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
 
 async def list_proposals(
     canon: Canon, caller: Caller, query: ProposalQuery, *, universe_id: str | None = None
-) -> Page[Proposal]:
+) -> Page[proposals.Proposal]:
     """Return a page of matching proposals; without a universe, of all that the caller may see.
 
     Without a scene it covers all scenes and ingestion. Of proposals that need a review it leaves
@@ -442,10 +435,10 @@ async def list_proposals(
         await require_item(canon, caller, Scene, query.scene_id)
     query = with_changes(query, spaces=spaces)
     if query.asks is not None and not caller.viewer.masters:
-        query = with_changes(query, asks=query.asks - {ReviewKind.HIDDEN})
+        query = with_changes(query, asks=query.asks - {proposals.ReviewKind.HIDDEN})
     if query.asks is None:
         return await canon.documents.proposals(query)
-    groups: dict[str, list[Proposal]] = {}
+    groups: dict[str, list[proposals.Proposal]] = {}
     every = every_match(canon.documents.proposals, with_changes(query, offset=0))
     for number, one in enumerate([each async for each in every]):
         if number >= REJUDGED_MAX or await _is_open(canon, one):
@@ -457,7 +450,7 @@ async def list_proposals(
 REJUDGED_MAX: Final = 200  # judging one takes a millisecond
 
 
-async def _is_open(canon: Canon, proposal: Proposal) -> bool:
+async def _is_open(canon: Canon, proposal: proposals.Proposal) -> bool:
     """Return whether nobody repeated a proposal, and neither side of a conflict is retconned."""
     if proposal.decision is not None:
         own = {proposal.decision.canonical_id or "", *proposal.decision.made} - {""}
@@ -465,7 +458,7 @@ async def _is_open(canon: Canon, proposal: Proposal) -> bool:
         items = (await canon.space_scope(proposal.space).items_by_id(own | others)).values()
         retracted = {one.id for one in items if getattr(one, "level", "") is CanonLevel.RETCONNED}
         return not (own <= retracted or others <= retracted)
-    if proposal.type not in NARRATED or canon.now is not None:
+    if proposal.type not in proposals.NARRATED or canon.now is not None:
         return True
     found = await _force_judgement(
         canon, with_changes(proposal, position=2**53), "", ""

@@ -10,6 +10,7 @@ from canonry.canon.judging.known_items import Backing, id_for_owner, make_entity
 from canonry.canon.judging.relation_timelines import laws_against_state
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.state_tags import TagsChanged, TagWriter, change_tags, own_spelling
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -21,16 +22,6 @@ from canonry.canon.session.commit_change import (
     known_to_audience,
     require_standing,
     with_secret_parts,
-)
-from canonry.canon.session.lookup import (
-    require_all,
-    require_compatible,
-    require_evidence,
-    require_item,
-    require_itself,
-    require_lawful,
-    require_same_space,
-    require_universe,
 )
 from canonry.canon.session.traversal import separate_entities
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry
@@ -64,11 +55,11 @@ async def create_entity(
             `axiom.forbids`.
     """
     _require_instance(new)
-    require_compatible(new.state_tags, canon.policy, path="/state_tags")
-    await require_universe(canon, caller, backing.space)
+    lookup.require_compatible(new.state_tags, canon.policy, path="/state_tags")
+    await lookup.require_universe(canon, caller, backing.space)
 
     async def prepare_change(new_id: NewId) -> Change:
-        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        reads = await lookup.require_evidence(canon, caller, backing.space, backing.evidence)
         derives_from = None
         if new.derives_from is not None:
             archetype = await _require_archetype(canon, caller, backing, new, new.derives_from)
@@ -79,7 +70,7 @@ async def create_entity(
             backing.space,
             lambda view: list(laws_against_state(view, new.entity_type, new.state_tags)),
         )
-        require_lawful(broken)
+        lookup.require_lawful(broken)
         reads |= rested_on
         _, entries = make_entity(
             new_id,
@@ -125,8 +116,8 @@ def _require_instance(new: EntityContent) -> None:
 async def _require_archetype(
     canon: Canon, caller: Caller, backing: Backing, new: EntityContent, archetype_id: Reference
 ) -> Entity:
-    archetype = await require_item(canon, caller, Entity, archetype_id)
-    require_same_space(backing.space, [archetype], path="/derives_from")
+    archetype = await lookup.require_item(canon, caller, Entity, archetype_id)
+    lookup.require_same_space(backing.space, [archetype], path="/derives_from")
     require_standing(archetype)
     fits = (EntityClass.ARCHETYPE, new.entity_type)
     if (archetype.entity_class, archetype.entity_type) != fits:
@@ -178,12 +169,12 @@ async def update_entity(
     if not update.observed_fields():
         message = "The update is empty. Give name, description or properties."
         raise InvalidInput("entity.empty-update", message, path="")
-    space = (await require_item(canon, caller, Entity, entity_id)).space
+    space = (await lookup.require_item(canon, caller, Entity, entity_id)).space
 
     async def prepare_change(new_id: NewId) -> Change:
-        entity = await require_item(canon, caller, Entity, entity_id)
+        entity = await lookup.require_item(canon, caller, Entity, entity_id)
         require_standing(entity)
-        reads = await require_evidence(canon, caller, space, evidence)
+        reads = await lookup.require_evidence(canon, caller, space, evidence)
         reads |= {item_key(entity_id), item_key(entity.id)}
         properties = {PROPERTY_PREFIX + name: value for name, value in entity.properties.items()}
         now = {NAME: entity.name, DESCRIPTION: entity.description, **properties}
@@ -211,7 +202,7 @@ async def update_entity(
         return Change(entries=(make_observation(new_id, backing, entity.id, fields),), reads=reads)
 
     await commit_change(canon, caller, space, prepare_change)
-    return await require_item(canon, caller, Entity, entity_id)
+    return await lookup.require_item(canon, caller, Entity, entity_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,17 +240,17 @@ async def update_entity_state(
     if both:
         message = "add and remove name the same tag. Name each tag in one of them."
         raise InvalidInput("state.overlap", message, path="/state_tag_changes", overlap=len(both))
-    require_compatible(add, canon.policy, path="/state_tag_changes/add")
-    before = await require_item(canon, caller, Entity, entity_id)
+    lookup.require_compatible(add, canon.policy, path="/state_tag_changes/add")
+    before = await lookup.require_item(canon, caller, Entity, entity_id)
     backing = Backing(space=before.space, authority=authority, confidence=1.0, evidence=evidence)
 
     async def prepare_change(new_id: NewId) -> Change:
-        known = await require_item(canon, caller, Entity, entity_id)
+        known = await lookup.require_item(canon, caller, Entity, entity_id)
         if known.entity_class is EntityClass.ARCHETYPE:
             message = "An archetype has no state. Update one of its instances."
             raise InvalidInput("entity.archetype-has-no-state", message, path="/entity_id")
         require_standing(known)
-        reads = await require_evidence(canon, caller, known.space, evidence)
+        reads = await lookup.require_evidence(canon, caller, known.space, evidence)
         entries: list[Entry] = []
         for number, audience in enumerate(await _audiences_knowing(canon, known, remove, evidence)):
             labelled = partial(id_for_owner, new_id, f"for:{number}")
@@ -272,7 +263,7 @@ async def update_entity_state(
 
     receipt = await commit_change(canon, caller, before.space, prepare_change)
     return StateUpdated(
-        entity=await require_item(canon, caller, Entity, entity_id),
+        entity=await lookup.require_item(canon, caller, Entity, entity_id),
         fact_ids=tuple(FactId(fact.id) for fact in receipt.drafts_made(FactDraft)),
     )
 
@@ -298,7 +289,7 @@ async def _change_for(
         return change_tags(pen, add=begun, remove=gone, moment=NOW), broken
 
     (changed, broken), rested_on = await apply_rule(canon, entity.space, change_state, audience)
-    require_lawful(broken)
+    lookup.require_lawful(broken)
     return changed, rested_on | {item_key(entity.id)}
 
 
@@ -331,10 +322,10 @@ async def merge_entities(
         Conflict: `space.foreign`, `entity.retconned`, `entity.kind-mismatch`,
             `entity.other-audience` or `entity.already-merged`.
     """
-    space = (await require_item(canon, caller, Entity, kept_id)).space
+    space = (await lookup.require_item(canon, caller, Entity, kept_id)).space
 
     async def prepare_change(_: NewId) -> Change:
-        kept, merged = await require_all(canon, caller, Entity, (kept_id, merged_id))
+        kept, merged = await lookup.require_all(canon, caller, Entity, (kept_id, merged_id))
         require_mergeable(kept, merged)
         entry = EntitiesMerged(
             kept=kept.id, merged=merged.id, members=merged.members, reason=reason
@@ -343,7 +334,7 @@ async def merge_entities(
         return Change(entries=(entry,), reads=frozenset(map(item_key, ids)))
 
     await commit_change(canon, caller, space, prepare_change)
-    return await require_item(canon, caller, Entity, kept_id)
+    return await lookup.require_item(canon, caller, Entity, kept_id)
 
 
 def require_mergeable(kept: Entity, merged: Entity) -> None:
@@ -352,7 +343,7 @@ def require_mergeable(kept: Entity, merged: Entity) -> None:
     Raises:
         Conflict: as `merge_entities`.
     """
-    require_same_space(kept.space, [merged], path="/merged_entity_id")
+    lookup.require_same_space(kept.space, [merged], path="/merged_entity_id")
     require_standing(kept, merged)
     ids = [kept.id, merged.id]
     if kept.id == merged.id:
@@ -378,16 +369,16 @@ async def unmerge_entities(
         NotFound: `entity.unknown`.
         Conflict: `entity.not-merged`.
     """
-    root = await require_item(canon, caller, Entity, separated_id)
+    root = await lookup.require_item(canon, caller, Entity, separated_id)
 
     async def prepare_change(_: NewId) -> Change:
-        found = await require_itself(canon, caller, separated_id)
+        found = await lookup.require_itself(canon, caller, separated_id)
         if found.merged_into is None:
             message = "This entity was not merged into another one. Name one that was."
             raise Conflict("entity.not-merged", message, conflicts=[separated_id])
-        kept = await require_item(canon, caller, Entity, found.merged_into)
+        kept = await lookup.require_item(canon, caller, Entity, found.merged_into)
         return separate_entities(found, kept, reason)
 
     receipt = await commit_change(canon, caller, root.space, prepare_change)
     kept = [e.kept for e in receipt.entries if isinstance(e, EntitiesUnmerged)]
-    return await require_item(canon, caller, Entity, (*kept, root.id)[0])
+    return await lookup.require_item(canon, caller, Entity, (*kept, root.id)[0])

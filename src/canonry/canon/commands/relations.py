@@ -21,6 +21,7 @@ from canonry.canon.judging.relation_timelines import (
     total_of,
 )
 from canonry.canon.judging.slices import SliceView
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -31,13 +32,6 @@ from canonry.canon.session.commit_change import (
     first_made,
     known_to_audience,
     require_standing,
-)
-from canonry.canon.session.lookup import (
-    require_all,
-    require_evidence,
-    require_item,
-    require_lawful,
-    require_same_space,
 )
 from canonry.log.entries import Entry, Made, RelationEnded
 from canonry.log.folding import item_key, relations_key
@@ -99,7 +93,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
             `relation.no-archetype`, `relation.opposed`, `relation.outranked`,
             `relation.misplaced` or `axiom.forbids`.
     """
-    space = (await require_item(canon, caller, Entity, new.from_id)).space
+    space = (await lookup.require_item(canon, caller, Entity, new.from_id)).space
     receipt = await commit_change(
         canon, caller, space, partial(_prepare_relation, canon, caller, new)
     )
@@ -125,8 +119,8 @@ async def _prepare_relation(
     canon: Canon, caller: Caller, new: NewRelation, new_id: NewId
 ) -> Change[Relation | None]:
     """Return the change; it is empty if exactly this relation already holds."""
-    from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
-    require_same_space(from_.space, [to], path="/to_entity_id")
+    from_, to = await lookup.require_all(canon, caller, Entity, (new.from_id, new.to_id))
+    lookup.require_same_space(from_.space, [to], path="/to_entity_id")
     require_standing(from_, to)
     if from_.id == to.id:
         message = "Both ids name the same entity. A relation joins two entities."
@@ -136,7 +130,7 @@ async def _prepare_relation(
     ):
         message = f"The entity is of type {from_.entity_type}. Name an archetype of that type."
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
-    reads = await require_evidence(canon, caller, from_.space, new.evidence)
+    reads = await lookup.require_evidence(canon, caller, from_.space, new.evidence)
     audience = await _audience_of(canon, new, from_, to)
     moment = Moment(at=new.since, position=NOW.position)
     timeline_in, space = partial(_timeline_in, new, from_, to), from_.space
@@ -150,7 +144,7 @@ async def _prepare_relation(
     seen, rested_on = await apply_rule(canon, space, judge_relation, audience, (from_, to))
     timeline, broken, misplaced = seen
     _require_rank(new, timeline)
-    require_lawful(broken)
+    lookup.require_lawful(broken)
     if misplaced is not None:
         message = f"The relation cannot hold: {misplaced[0]}."
         raise Conflict("relation.misplaced", message, conflicts=list(misplaced[1]))
@@ -186,7 +180,7 @@ async def _known_by_then(
     canon: Canon, caller: Caller, new: NewRelation, made: RelationDraft
 ) -> Relation | None:
     """Return the relation as others already knew it, if it was new only to its own audience."""
-    from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
+    from_, to = await lookup.require_all(canon, caller, Entity, (new.from_id, new.to_id))
     audience = await _audience_of(canon, new, from_, to)
     if made.audience == audience:
         return None
@@ -258,10 +252,10 @@ async def end_relation(
         NotFound: `relation.unknown`.
         Conflict: `relation.retconned`, `relation.ended` or `relation.ends-before-start`.
     """
-    space = (await require_item(canon, caller, Relation, relation_id)).space
+    space = (await lookup.require_item(canon, caller, Relation, relation_id)).space
 
     async def prepare_change(_: NewId) -> Change:
-        seen = await require_item(canon, caller, Relation, relation_id)
+        seen = await lookup.require_item(canon, caller, Relation, relation_id)
         relation = await known_to_audience(canon, seen, seen.audience)
         require_standing(relation)
         if relation.ended:
@@ -278,7 +272,7 @@ async def end_relation(
         return Change(entries=(entry,), reads=frozenset((item_key(relation.id),)))
 
     await commit_change(canon, caller, space, prepare_change)
-    return await require_item(canon, caller, Relation, relation_id)
+    return await lookup.require_item(canon, caller, Relation, relation_id)
 
 
 # Transfer a quantity from one owner to another; the total stays the same.
@@ -339,18 +333,18 @@ async def transfer_quantity(
     if not exact_decimal(transfer.quantity) > 0 or not exact_decimal(transfer.quantity).is_finite():
         message = "/quantity must be more than 0. To take something back, swap giver and taker."
         raise InvalidInput("quantity.not-positive", message, path="/quantity")
-    space = (await require_item(canon, caller, Entity, transfer.thing_id)).space
+    space = (await lookup.require_item(canon, caller, Entity, transfer.thing_id)).space
 
     async def prepare_change(new_id: NewId) -> Change:
         ids = (transfer.from_id, transfer.to_id, transfer.thing_id)
-        giver, taker, item = await require_all(canon, caller, Entity, ids)
-        require_same_space(item.space, [giver], path="/from_entity_id")
-        require_same_space(item.space, [taker], path="/to_entity_id")
+        giver, taker, item = await lookup.require_all(canon, caller, Entity, ids)
+        lookup.require_same_space(item.space, [giver], path="/from_entity_id")
+        lookup.require_same_space(item.space, [taker], path="/to_entity_id")
         require_standing(giver, taker, item)
         if len({giver.id, taker.id, item.id}) < len((giver, taker, item)):
             message = "A transfer needs three entities: a giver, a taker and an item."
             raise Conflict("relation.to-itself", message, conflicts=[giver.id, taker.id, item.id])
-        reads = await require_evidence(canon, caller, space, transfer.evidence)
+        reads = await lookup.require_evidence(canon, caller, space, transfer.evidence)
 
         def find_owners(view: SliceView) -> list[Relation]:
             return list(view.find_relations(item, _OWNS, "in"))

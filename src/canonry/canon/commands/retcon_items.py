@@ -23,15 +23,7 @@ from canonry.canon.session.commit_change import (
 )
 from canonry.canon.session.lookup import commit_at, require_any, require_evidence, require_item
 from canonry.canon.session.paging import every_match
-from canonry.log.entries import (
-    KIND_NAMES,
-    Entry,
-    FactRead,
-    FactResumed,
-    Made,
-    RelationResumed,
-    SceneSummarised,
-)
+from canonry.log import entries as log
 from canonry.log.fold_commit import ids_of
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity, family_of
@@ -281,7 +273,7 @@ class Retconned:
     @property
     def kind(self) -> str:
         """Return the kind of the item."""
-        return KIND_NAMES[type(self.thing)]
+        return log.KIND_NAMES[type(self.thing)]
 
 
 async def list_dependents(canon: Canon, caller: Caller, item_id: str) -> Retconned:
@@ -314,7 +306,7 @@ async def retcon_with_dependents(
     found, more = await find_dependents(canon, caller, item)
     chosen = _chosen_dependents(found, retcon, more=more)
     retconned: list[str] = []
-    entries: list[Entry] = []
+    entries: list[log.Entry] = []
     for each in (*reversed(chosen), item):
         by = own if each is item else derive_step(caller, each.id)
         receipt = await _retcon_one(canon, by, each, retcon)
@@ -396,7 +388,7 @@ async def retcon_item(
         seen = await require_item(canon, caller, kind, item_id)
         item = await known_to_audience(canon, seen, seen.audience)
         require_standing(item)
-        entries: tuple[Entry, ...] = tuple(retcon_entries(item, reason))
+        entries: tuple[log.Entry, ...] = tuple(retcon_entries(item, reason))
         reads = frozenset((item_key(item.id),))
         audience: Audience | None = item.audience
         if isinstance(item, Fact):
@@ -422,7 +414,7 @@ async def retcon_item(
     return await commit_change(canon, caller, space, prepare_change)
 
 
-async def _retracted_for(canon: Canon, item: Fact | Relation | Event) -> tuple[Entry, ...]:
+async def _retracted_for(canon: Canon, item: Fact | Relation | Event) -> tuple[log.Entry, ...]:
     """Return entries by which the items are canon again that a claim had retconned.
 
     A retcon by somebody who said so stays, even if its replacement falls.
@@ -438,7 +430,7 @@ async def _retracted_for(canon: Canon, item: Fact | Relation | Event) -> tuple[E
 
 async def _replace_fact(
     canon: Canon, new_id: NewId, backing: Backing, fact: Fact, statement: str
-) -> tuple[tuple[Made, FactRead], frozenset[str]]:
+) -> tuple[tuple[log.Made, log.FactRead], frozenset[str]]:
     """Return a fact in place of another with what it says, and the keys that were read."""
     made = make_fact(
         new_id,
@@ -455,13 +447,13 @@ async def _replace_fact(
 
 
 async def _still_resumed(
-    canon: Canon, item: Retconnable, entries: Iterable[Entry]
+    canon: Canon, item: Retconnable, entries: Iterable[log.Entry]
 ) -> tuple[str, ...]:
     """Return the restored items that still hold at the end."""
     ids = [
-        entry.relation_id if isinstance(entry, RelationResumed) else entry.fact_id
+        entry.relation_id if isinstance(entry, log.RelationResumed) else entry.fact_id
         for entry in entries
-        if isinstance(entry, RelationResumed | FactResumed)
+        if isinstance(entry, log.RelationResumed | log.FactResumed)
     ]
     now = await canon.space_scope(item.space).items_by_id(ids)
     standing = [
@@ -556,7 +548,7 @@ async def _summarise_anew(canon: Canon, caller: Caller, scene: Scene, reason: st
     async def prepare_change(_: NewId) -> Change:
         now = await require_item(canon, caller, Scene, scene.id)
         is_done = not now.summary or now.summary == text
-        entries = () if is_done else (SceneSummarised(scene_id=scene.id, summary=text),)
+        entries = () if is_done else (log.SceneSummarised(scene_id=scene.id, summary=text),)
         return Change(entries=entries, reads=frozenset((item_key(scene.id),)))
 
     await commit_change(canon, caller, scene.space, prepare_change)

@@ -15,17 +15,7 @@ from canonry.canon.judging.state_tags import (
     stated_tag,
     undo_tag,
 )
-from canonry.log.entries import (
-    EntityRetconned,
-    Entry,
-    EventRetconned,
-    FactResumed,
-    FactRetconned,
-    Made,
-    RelationResumed,
-    RelationRetconned,
-    Restored,
-)
+from canonry.log import entries as log
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, FactDraft, Relation
 from canonry.values.audience import EVERYBODY, Audience
@@ -36,16 +26,16 @@ from canonry.values.provenance import CanonLevel
 from canonry.values.state_tags import ended_by, tag_meaning
 
 _RETCONS: Final[Mapping[type, Any]] = {
-    Entity: EntityRetconned,
-    Event: EventRetconned,
-    Fact: FactRetconned,
-    Relation: RelationRetconned,
+    Entity: log.EntityRetconned,
+    Event: log.EventRetconned,
+    Fact: log.FactRetconned,
+    Relation: log.RelationRetconned,
 }
 
 
 def retcon_entries(
     item: object, reason: str, audience: Audience = EVERYBODY, *, replaced_by: str | None = None
-) -> Iterator[Entry]:
+) -> Iterator[log.Entry]:
     """Yield the retcon of an item, for these readers; an entity is retconned for everybody."""
     if (kind := _RETCONS.get(type(item))) is not None:
         own, *others = kind.__slots__
@@ -54,22 +44,22 @@ def retcon_entries(
         yield kind(**{own: some.id}, replaced_by=replaced_by, reason=reason, **to)
 
 
-def resume_item(item: Any, retracted_id: str | None, audience: Audience) -> Entry:
+def resume_item(item: Any, retracted_id: str | None, audience: Audience) -> log.Entry:
     """Return the entry that restores an item because `retracted_id` is retracted."""
     match item:
         case Fact():
-            return FactResumed(fact_id=item.id, fallen=retracted_id, audience=audience)
+            return log.FactResumed(fact_id=item.id, fallen=retracted_id, audience=audience)
         case Relation():
-            return RelationResumed(relation_id=item.id, fallen=retracted_id, audience=audience)
+            return log.RelationResumed(relation_id=item.id, fallen=retracted_id, audience=audience)
         case _:
             canon = {"level": CanonLevel.CANON.value, "replaced_by": None, "retcon_reason": None}
             fields = {name: each for name, each in canon.items() if hasattr(item, name)}
-            return Restored(thing_id=item.id, fields=fields, audience=audience)
+            return log.Restored(thing_id=item.id, fields=fields, audience=audience)
 
 
 def retract_item(
     view: SliceView, new_id: NewId, wrong: Fact | Event | Relation, reason: str
-) -> tuple[Entry, ...]:
+) -> tuple[log.Entry, ...]:
     """Return the entries that retcon a wrong item, its own first."""
     if not isinstance(wrong, Fact):
         return tuple(retcon_entries(wrong, reason))
@@ -85,7 +75,7 @@ def undo_states(
     view: SliceView,
     *,
     instead: str | None,
-) -> tuple[tuple[Entry, ...], FactId | None]:
+) -> tuple[tuple[log.Entry, ...], FactId | None]:
     """Return the entries that undo the states that began or ended by what a fact says.
 
     A replacement that states a tag sets it instead; the second value is the fact that states it.
@@ -96,7 +86,7 @@ def undo_states(
         if (entity := view.find_entity(Reference(held.entity_id))) is not None
     ]
     ended = None if begun else fact.properties.get("tag")
-    entries: list[Entry] = [*_undo_ends(new_id, backing, fact, reason, view, tag=ended)]
+    entries: list[log.Entry] = [*_undo_ends(new_id, backing, fact, reason, view, tag=ended)]
     stated: FactId | None = None
     for held, entity in begun:
         stated_now = stated_tag(instead or "", entity, view.policy.exclusive_tags)
@@ -106,14 +96,16 @@ def undo_states(
         changed = undo_tag(pen, held, label=label, reason=reason, instead=tag)
         stated = next((one.id for one in _facts_begun(view, changed, tag)), stated)
         entries += changed
-        entries += [FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in held.facts]
-    own_retcon = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
+        entries += [
+            log.FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in held.facts
+        ]
+    own_retcon = log.FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
     return tuple(each for each in entries if each != own_retcon), stated
 
 
 def _undo_ends(
     new_id: NewId, backing: Backing, fact: Fact, reason: str, view: SliceView, *, tag: object
-) -> Iterator[Entry]:
+) -> Iterator[log.Entry]:
     """Yield the entries by which the states hold on that ended by what a fact says.
 
     `tag` is the tag that the fact itself denies, if any.
@@ -140,11 +132,13 @@ def _undo_ends(
             yield from resume_tags(TagWriter(view, named, backing, entity), ends, reason=reason)
 
 
-def _facts_begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:
+def _facts_begun(
+    view: SliceView, entries: Iterable[log.Entry], tag: str | None
+) -> Iterator[FactDraft]:
     """Return the facts stating the tag that the entries create or restore."""
     for entry in entries:
-        item: object = entry.thing if isinstance(entry, Made) else None
-        if isinstance(entry, FactResumed):
+        item: object = entry.thing if isinstance(entry, log.Made) else None
+        if isinstance(entry, log.FactResumed):
             item = view.find_item(entry.fact_id)
         if isinstance(item, FactDraft) and item.properties.get("holds") is True:
             yield from (item,) if item.properties["tag"] == tag else ()

@@ -7,21 +7,10 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.language.texts.sentences import plain_statement
+from canonry.log import folding
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import Entry, StoredItem
 from canonry.log.fold_commit import Changes, fold_commit
-from canonry.log.folding import (
-    axioms_key,
-    causes_key,
-    facts_key,
-    identifier_key,
-    item_key,
-    keys_of,
-    name_key,
-    relations_key,
-    statement_key,
-    statements_keys,
-)
 from canonry.log.items.entities import Entity, family_of, normalised_name
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus
@@ -230,7 +219,10 @@ def _asked_keys(item: StoredItem, framed: frozenset[str], *, named: bool) -> Ite
     An entity that no name lookup requested is found by its id.
     """
     if isinstance(item, Fact):
-        return (statement_key(item.statement), *framed.intersection(statements_keys(item)))
+        return (
+            folding.statement_key(item.statement),
+            *framed.intersection(folding.statements_keys(item)),
+        )
     if isinstance(item, Entity) and not named:
         return ()
     return _keys_of(item) if isinstance(item, _KEYED_KINDS) else ()
@@ -238,10 +230,10 @@ def _asked_keys(item: StoredItem, framed: frozenset[str], *, named: bool) -> Ite
 
 def _keys_of(item: StoredItem) -> frozenset[str]:
     """Return an item's keys; for an entity also those of the texts that find it."""
-    keys = keys_of(item)
+    keys = folding.keys_of(item)
     if not isinstance(item, Entity):
         return keys
-    return keys.union([identifier_key(item.entity_type, text) for text in texts_of(item)])
+    return keys.union([folding.identifier_key(item.entity_type, text) for text in texts_of(item)])
 
 
 def texts_of_names(
@@ -288,7 +280,7 @@ class SliceView:
 
     def find_item(self, item_id: str) -> StoredItem | None:
         """Return the item with this id."""
-        self.read.add(item_key(item_id))
+        self.read.add(folding.item_key(item_id))
         found = self._slice.items.get(item_id)
         if found is None:
             lookup = ItemLookup(item_id)
@@ -341,7 +333,9 @@ class SliceView:
         lookups = [RelationsLookup(one, rel_type, direction) for one in family]
         return [
             relation
-            for relation in self._canon_items(map(relations_key, family), Relation, *lookups)
+            for relation in self._canon_items(
+                map(folding.relations_key, family), Relation, *lookups
+            )
             if relation.rel_type == rel_type
             and (direction != "out" or relation.from_id in family)
             and (direction != "in" or relation.to_id in family)
@@ -350,7 +344,7 @@ class SliceView:
     def facts_stating(self, statement: str) -> Sequence[Fact]:
         """Return the canon facts with this normalised statement, oldest first."""
         text = plain_statement(statement)
-        return self._canon_items([statement_key(text)], Fact, StatementLookup(text))
+        return self._canon_items([folding.statement_key(text)], Fact, StatementLookup(text))
 
     def facts_with_keys(self, keys: Iterable[str]) -> Sequence[Fact]:
         """Return the canon facts with any of these keys, oldest first; see `has_more_facts`."""
@@ -365,7 +359,7 @@ class SliceView:
 
     def entities_named(self, texts: frozenset[str]) -> Sequence[Entity]:
         """Return unmerged canon entities that any of these normal forms finds, oldest first."""
-        forms = (name_key, identifier_key)
+        forms = (folding.name_key, folding.identifier_key)
         keys = [form(kind, text) for kind in EntityType for text in texts for form in forms]
         found = self._canon_items(keys, Entity, NameLookup(texts))
         return [entity for entity in found if entity.merged_into is None]
@@ -380,7 +374,7 @@ class SliceView:
         named = tuple(sorted(involved))
         if not named and scene_id is None:
             return ()
-        key = facts_key(named[0]) if named else causes_key(self._slice.space)
+        key = folding.facts_key(named[0]) if named else folding.causes_key(self._slice.space)
         lookup = EventsLookup(title, named, None if named else scene_id)
         return [
             event
@@ -393,7 +387,7 @@ class SliceView:
     def list_axioms(self) -> Sequence[Axiom]:
         """Return the canon axioms of the space, oldest first."""
         space = self._slice.space
-        return self._canon_items([axioms_key(space)], Axiom, AxiomsLookup(space))
+        return self._canon_items([folding.axioms_key(space)], Axiom, AxiomsLookup(space))
 
     def _canon_items(self, keys: Iterable[str], kind: type[K], *lookups: Lookup) -> list[K]:
         """Return the canon items of this space with any of the keys, each once, oldest first."""

@@ -12,20 +12,8 @@ from canonry.catalog.usecases.rows import (
     save_catalog_row,
     withdraw_catalog_relation,
 )
+from canonry.gateway import replies
 from canonry.gateway.offers import ContractFile
-from canonry.gateway.replies import (
-    COUNT,
-    INSTANT,
-    INVALID_PARAMS,
-    TEXT,
-    UUID,
-    DialectTable,
-    Field,
-    Shape,
-    array,
-    enum,
-    object_schema,
-)
 from canonry.gateway.tables import FieldTable
 from canonry.gateway.tool import Arguments, Reply, Run, Schema, Tool, Toolset
 from canonry.gateway.toolset_introduction import Face
@@ -51,21 +39,24 @@ ROLES: Final = frozenset(("Operator",))
 _KEPT_BY_US: Final = (CREATED_AT, UPDATED_AT)
 _LIFE: Final = (*_KEPT_BY_US, "status", "publishedAt", "archivedAt")
 """Fields that only catalog_move_entity changes."""
-_FORMS: Final[Mapping[Form, Field]] = {
-    Form.UUID: UUID,
-    Form.UUIDS: array(UUID).with_keywords(maxItems=IDS_MAX),
-    Form.INSTANT: INSTANT,
-    Form.COUNT: COUNT,
+_FORMS: Final[Mapping[Form, replies.Field]] = {
+    Form.UUID: replies.UUID,
+    Form.UUIDS: replies.array(replies.UUID).with_keywords(maxItems=IDS_MAX),
+    Form.INSTANT: replies.INSTANT,
+    Form.COUNT: replies.COUNT,
 }
 TABLE: Final = FieldTable(
     __package__,
-    {"reason": TEXT.with_keywords(maxLength=TEXT_MAX), "status_move": enum(*StatusMove)},
+    {
+        "reason": replies.TEXT.with_keywords(maxLength=TEXT_MAX),
+        "status_move": replies.enum(*StatusMove),
+    },
 )
 
 
-_SAVED: Final = Shape(
-    id=UUID,
-    outcome=enum("created", "changed", "unchanged").from_source(
+_SAVED: Final = replies.Shape(
+    id=replies.UUID,
+    outcome=replies.enum("created", "changed", "unchanged").from_source(
         lambda saved: "unchanged" if saved.same else "created" if saved.made else "changed"
     ),
 )
@@ -148,18 +139,20 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "catalog_move_entity",
         _move_entity,
         takes=TABLE.make_schema(TABLE.tools["catalog_move_entity"]["takes"]),
-        gives=object_schema({"id": UUID, "status": enum(*STATUSES)}),
+        gives=replies.object_schema({"id": replies.UUID, "status": replies.enum(*STATUSES)}),
     ),
     _make_tool(
         "catalog_withdraw_relation",
         _withdraw_relation,
         takes=TABLE.make_schema(TABLE.tools["catalog_withdraw_relation"]["takes"]),
-        gives=object_schema({"id": UUID}),
+        gives=replies.object_schema({"id": replies.UUID}),
     ),
 )
 
 
-_DIALECT: Final = DialectTable.read_table(__package__, numbers={InvalidInput: INVALID_PARAMS})
+_DIALECT: Final = replies.DialectTable.read_table(
+    __package__, numbers={InvalidInput: replies.INVALID_PARAMS}
+)
 
 FACE: Final = Face.read_face(__package__)
 OPERATOR: Final = Toolset(

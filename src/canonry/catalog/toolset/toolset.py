@@ -7,24 +7,9 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.catalog.toolset.contract import contract_tool, entries
-from canonry.catalog.usecases.rows import (
-    list_items,
-    list_projects,
-    project_of,
-    require_project,
-    search_catalog,
-)
+from canonry.catalog.usecases import rows
+from canonry.gateway import replies
 from canonry.gateway.offers import ContractFile
-from canonry.gateway.replies import (
-    INTEGER,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    TEXT,
-    UUID,
-    DialectTable,
-    Shape,
-    nullable_field,
-)
 from canonry.gateway.tables import FieldTable
 from canonry.gateway.tool import (
     ANYONE,
@@ -64,19 +49,21 @@ def _row_presenter(tool: str, part: str) -> Callable[[Entity], dict[str, Any]]:
 _LISTED: Final = _row_presenter("search_entities", "entities")
 _WHOLE: Final = _row_presenter("get_entity", "entity")
 _NODE: Final = _row_presenter("get_entity_graph", "nodes")
-_COUNTS: Final = Shape(outgoing=INTEGER, incoming=INTEGER)
-_EDGE: Final = Shape(
-    fromEntityId=UUID.from_source("source"),
-    toEntityId=UUID.from_source("target"),
-    relationType=TEXT.from_source("relation.rel_type"),
-    notes=nullable_field(TEXT.from_source(lambda edge: edge.relation.properties.get("notes"))),
+_COUNTS: Final = replies.Shape(outgoing=replies.INTEGER, incoming=replies.INTEGER)
+_EDGE: Final = replies.Shape(
+    fromEntityId=replies.UUID.from_source("source"),
+    toEntityId=replies.UUID.from_source("target"),
+    relationType=replies.TEXT.from_source("relation.rel_type"),
+    notes=replies.nullable_field(
+        replies.TEXT.from_source(lambda edge: edge.relation.properties.get("notes"))
+    ),
 )
 
 
 async def show_projects(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """The projects; `_meta` says if there are more."""
     del arguments  # there are none
-    projects, more = await list_projects(canon, caller)
+    projects, more = await rows.list_projects(canon, caller)
     reply = {"projects": [project_row(each) for each in projects]}
     return Noted(reply=reply, meta={TRUNCATED_META: {"projects": True}}) if more else reply
 
@@ -85,14 +72,14 @@ async def search_items(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     """Search a project for a text."""
     project, text = _project_id(arguments), arguments["query"]
     kinds, most = arguments.get("entityTypes", ()), int(arguments["limit"])
-    found = await search_catalog(canon, caller, project, text, kinds=kinds, limit=most)
+    found = await rows.search_catalog(canon, caller, project, text, kinds=kinds, limit=most)
     return {"entities": [_LISTED(each) for each in found.items], "totalCount": found.total}
 
 
 async def get_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Everything about one entity."""
     project = _project_id(arguments)
-    await require_project(canon, caller, project)
+    await rows.require_project(canon, caller, project)
     entry = await canon.catalog.find_entry(project, arguments["entityId"].lower())
     return {"entity": {**_WHOLE(entry.entity), "relationshipCounts": _COUNTS(entry)}}
 
@@ -105,7 +92,7 @@ async def get_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         depth=int(arguments["depth"]),
         rel_types=frozenset(arguments.get("relationshipTypes", ())),
     )
-    await require_project(canon, caller, query.project)
+    await rows.require_project(canon, caller, query.project)
     graph = await canon.catalog.find_graph(query)
     reply = {
         "nodes": [{**_NODE(each.entity), "depth": each.depth} for each in graph.nodes],
@@ -129,7 +116,7 @@ ENTITY_NOT_FOUND: Final = "ENTITY_NOT_FOUND"
 VALIDATION_ERROR: Final = "VALIDATION_ERROR"
 INTERNAL: Final = "INTERNAL_ERROR"
 
-_TABLE: Final = DialectTable(
+_TABLE: Final = replies.DialectTable(
     invalid_input=VALIDATION_ERROR,
     codes={"project.unknown": PROJECT_NOT_FOUND, "entity.unknown": ENTITY_NOT_FOUND},
     internal=INTERNAL,
@@ -154,7 +141,7 @@ def catalog_error(
     if error.code in _TIMEOUTS:
         message = "Tool execution timeout"
     envelope: dict[str, Any] = {"code": code, "message": message, "details": details}
-    number = INTERNAL_ERROR if code == INTERNAL else INVALID_PARAMS
+    number = replies.INTERNAL_ERROR if code == INTERNAL else replies.INVALID_PARAMS
     return ErrorBody(code=number, message=message, data=envelope, wire={"error": envelope})
 
 
@@ -180,7 +167,7 @@ def field_of(path: str) -> str:
 
 async def _resources_project(canon: Canon, caller: Caller, variables: Variables) -> str:
     wanted = variables["project_id"].lower()
-    for each in (await list_projects(canon, caller))[0]:
+    for each in (await rows.list_projects(canon, caller))[0]:
         if each.id == wanted:
             return _as_json(project_row(each))
     raise NotFound("project.unknown", "There is no project with this id.", path="/project_id")
@@ -188,7 +175,7 @@ async def _resources_project(canon: Canon, caller: Caller, variables: Variables)
 
 async def _read_item(canon: Canon, caller: Caller, variables: Variables) -> str:
     wanted = variables["item_id"].lower()
-    project = await project_of(canon, caller, wanted)
+    project = await rows.project_of(canon, caller, wanted)
     return _as_json(await get_item(canon, caller, {"projectId": project, "entityId": wanted}))
 
 
@@ -197,12 +184,12 @@ def _as_json(value: Reply) -> str:
 
 
 async def _complete_projects(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
-    projects, _ = await list_projects(canon, caller)
+    projects, _ = await rows.list_projects(canon, caller)
     return asked.page_of([(each.id, each.name) for each in projects])
 
 
 async def _complete_items(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
-    found, total = await list_items(canon, caller, asked.entity_query())
+    found, total = await rows.list_items(canon, caller, asked.entity_query())
     return [(item_row(e)["id"], f"{e.name} ({e.entity_type})") for e in found], total
 
 

@@ -11,15 +11,7 @@ from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.catalog.domain.rows import CatalogRow, RowProblem, UniqueValue, read_row, triple_of
-from canonry.catalog.usecases.judging import (
-    EarlierResults,
-    RowVerdict,
-    joined_row,
-    judge_rows,
-    owners_of,
-    provenance_of,
-    standing_relations,
-)
+from canonry.catalog.usecases import judging
 from canonry.log.entries import RelationEnded
 from canonry.log.folding import item_key, relations_key
 from canonry.log.items.entities import Entity, EntityDraft
@@ -145,7 +137,7 @@ async def arrange_catalog_rows(
         if rows[0].table is RELATION_ROWS:
             partners |= await _exchanging_rows(canon, some, owners)
         elif rows[0].table.unique:
-            held = await owners_of(canon, some)
+            held = await judging.owners_of(canon, some)
             owners |= held
             others = ((row.id, held.get(row.unique_value or ("", "", ""), row.id)) for row in some)
             partners |= {mine: other for mine, other in others if mine != other}
@@ -352,11 +344,11 @@ async def store_row(
         CanonryError: what `read` objects.
         NotFound, Conflict: the first problem of the row, as the caller can act on it.
     """
-    verdict = RowVerdict()
+    verdict = judging.RowVerdict()
 
     async def prepare_change(new_id: NewId) -> Change:
         nonlocal verdict
-        verdict = await judge_rows(canon, (await read(),), EarlierResults(), now)
+        verdict = await judging.judge_rows(canon, (await read(),), judging.EarlierResults(), now)
         for each in verdict.problems:
             kind = NotFound if each.code in _MISSING else Conflict
             raise kind(each.code, f"{each.field}: {each.reason}", path=f"/{each.field}")
@@ -375,11 +367,11 @@ async def _stored_row(
 ) -> dict[str, Any]:
     """Return the stored row, or an empty mapping."""
     if table is RELATION_ROWS:
-        current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+        current, _ = (await judging.standing_relations(canon, project, (contract_id,)))[contract_id]
         if current is None:
             return {}
         ends = (current.from_id, current.to_id)
-        return joined_row(current, await canon.space_scope(project).items_by_id(ends))
+        return judging.joined_row(current, await canon.space_scope(project).items_by_id(ends))
     if table is PROJECTS:
         space = await canon.space_scope(project).find_item(project)
         return project_row(space) if isinstance(space, Space) and is_project(space) else {}
@@ -399,7 +391,7 @@ async def withdraw_catalog_relation(
     """
 
     async def prepare_change(_: NewId) -> Change:
-        current = (await standing_relations(canon, project, (contract_id,)))[contract_id][0]
+        current = (await judging.standing_relations(canon, project, (contract_id,)))[contract_id][0]
         if current is None or not await canon.caller_scope(caller).may_see_space(project):
             message = "The project has no relation with this id."
             raise NotFound("relation.unknown", message, path="/relationId")
@@ -471,7 +463,7 @@ async def move_catalog_entity(
         stated = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
         if reason:
             stated[f"{PROPERTY_PREFIX}moveReason"] = reason
-        seen = make_observation(new_id, provenance_of(project), stored_id, stated)
+        seen = make_observation(new_id, judging.provenance_of(project), stored_id, stated)
         reads = frozenset((item_key(stored_id), relations_key(stored_id)))
         return Change(entries=(seen,), reads=reads)
 

@@ -8,21 +8,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from canonry.canon.ports.files import Table
-from canonry.documents.extraction import kinds
-from canonry.documents.extraction.agreements import (
-    BETWEEN,
-    NEXT,
-    DocumentContext,
-    context_of,
-    dateline_of,
-    days_of,
-    listed_in,
-    mentioned_entities,
-    parties_of,
-    shorten_text,
-    subject_of,
-    tidy_blanks,
-)
+from canonry.documents.extraction import agreements, kinds
 from canonry.records.domain.interpretations import FoundEntity, UnreadValue
 from canonry.records.notation.labels import LabelledLine, is_company, plain_label
 from canonry.records.notation.money import state_of
@@ -66,7 +52,7 @@ class _EntityDraft:
 
     lines: Sequence[LabelledLine]
     tables: Sequence[Table]
-    context: DocumentContext
+    context: agreements.DocumentContext
     text: str
     fields: dict[str, Any] = field(default_factory=dict)
     unread: dict[str, UnreadValue] = field(default_factory=dict)
@@ -77,7 +63,7 @@ def document_of(
 ) -> tuple[FoundEntity, ...]:
     """Return the document as an entity, and the entities that it lists."""
     lines = kinds.without_item_labels(lines)
-    context = context_of(list(lines))
+    context = agreements.context_of(list(lines))
     draft = _EntityDraft(lines, tables, context, text)
     used = set()
     paper = kind.entity_type in kinds.PAPERS
@@ -104,7 +90,9 @@ def document_of(
     if kind.entity_type != "note":
         _add_extras(draft, {*used, *(line for line in lines if paper and _numbers_of(draft, line))})
     title = str(draft.fields.get("title", ""))
-    mentions = mentioned_entities(lines, context, title) if kind.entity_type == "note" else ()
+    mentions = (
+        agreements.mentioned_entities(lines, context, title) if kind.entity_type == "note" else ()
+    )
     main = FoundEntity(
         entity_type=kind.entity_type,
         fields=draft.fields,
@@ -143,12 +131,12 @@ def _read_value(draft: _EntityDraft, name: str, line: LabelledLine) -> bool:
     elif line.meaning in _NAMES:
         value = (line.value or (line.block[0] if line.block else "")).strip()
     elif line.meaning == "parties":
-        value = BETWEEN.join(listed_in(value, draft.context))
+        value = agreements.BETWEEN.join(agreements.listed_in(value, draft.context))
     elif line.meaning == "currency":
         value = draft.context.currency_of(value) or value
     elif line.meaning == "status":
         value = value.lower()
-    value = tidy_blanks(value)
+    value = agreements.tidy_blanks(value)
     if value:
         draft.fields[name] = value
     return bool(value)
@@ -233,13 +221,13 @@ def _finish_receipt(draft: _EntityDraft) -> None:
 def _finish_contract(draft: _EntityDraft) -> None:
     if "name" not in draft.fields and (heading := _find_heading(draft.lines)):
         draft.fields["name"] = heading
-    own = parties_of(draft.lines, draft.text, draft.context)
+    own = agreements.parties_of(draft.lines, draft.text, draft.context)
     if len(own) > 1 or (own and "parties" not in draft.fields):
-        draft.fields["parties"] = BETWEEN.join(own)
-    named = draft.fields.get("parties", "").split(BETWEEN)
+        draft.fields["parties"] = agreements.BETWEEN.join(own)
+    named = draft.fields.get("parties", "").split(agreements.BETWEEN)
     if companies := [name for name in named if is_company(name)]:
-        draft.fields.setdefault("companies", BETWEEN.join(companies))
-    for name, text in days_of(draft.text):
+        draft.fields.setdefault("companies", agreements.BETWEEN.join(companies))
+    for name, text in agreements.days_of(draft.text):
         if name not in draft.fields and name not in draft.unread:
             _take_date(draft, name, text)
 
@@ -252,23 +240,23 @@ def _finish_event(draft: _EntityDraft) -> None:
 def _find_heading(lines: Sequence[LabelledLine]) -> str:
     heading = next((line.text for line in lines if not line.value), "")
     heading = heading if 0 < len(heading) <= _TITLE_MAX else ""
-    return str(tidy_blanks(heading.title() if heading.isupper() else heading))
+    return str(agreements.tidy_blanks(heading.title() if heading.isupper() else heading))
 
 
 def _finish_note(draft: _EntityDraft) -> None:
-    draft.fields["content"] = shorten_text(draft.text)
+    draft.fields["content"] = agreements.shorten_text(draft.text)
     for line in draft.lines:
-        seen = draft.context.find_date(line.value) if line.meaning == NEXT else None
+        seen = draft.context.find_date(line.value) if line.meaning == agreements.NEXT else None
         if seen is not None and seen.value is None:
-            draft.unread[NEXT] = UnreadValue(value=line.value, reason=seen.reason)
-    if "created_date" not in draft.fields and (dated := dateline_of(draft.lines)):
+            draft.unread[agreements.NEXT] = UnreadValue(value=line.value, reason=seen.reason)
+    if "created_date" not in draft.fields and (dated := agreements.dateline_of(draft.lines)):
         _take_date(draft, "created_date", dated)
     if "title" not in draft.fields:
         first = next((line.text for line in draft.lines), "")
-        subject = subject_of(draft.lines)
+        subject = agreements.subject_of(draft.lines)
         first = first if subject is None else subject
         if 0 < len(first) <= _TITLE_MAX:
-            draft.fields["title"] = tidy_blanks(first)
+            draft.fields["title"] = agreements.tidy_blanks(first)
     if "tags" not in draft.fields and any(line.meaning == "attendees" for line in draft.lines):
         # The words of a meeting's title become its tags.
         words = _WORD.findall(draft.fields.get("title", ""))
@@ -297,7 +285,11 @@ def _add_extras(draft: _EntityDraft, used: set[LabelledLine]) -> None:
             continue
         name = label.replace(" ", "_")
         if name not in draft.fields and name not in draft.unread and line.meaning not in _MONEY:
-            value = line.value.lower() if line.meaning == "status" else tidy_blanks(line.value)
+            value = (
+                line.value.lower()
+                if line.meaning == "status"
+                else agreements.tidy_blanks(line.value)
+            )
             draft.fields[name] = int(value) if _WHOLE.fullmatch(value) else value
 
 
@@ -367,9 +359,9 @@ def sender_in(lines: Sequence[LabelledLine], taken: object) -> str | None:
     for line in first:
         if is_company(line.text):
             whole = is_company(line.text.split(",")[-1])
-            return str(tidy_blanks(line.text if whole else line.text.split(",")[0]))
+            return str(agreements.tidy_blanks(line.text if whole else line.text.split(",")[0]))
     if first and first[0] is lines[0] and _above_address(lines):
-        return str(tidy_blanks(first[0].text))
+        return str(agreements.tidy_blanks(first[0].text))
     return None
 
 
@@ -387,7 +379,7 @@ def _above_address(lines: Sequence[LabelledLine]) -> bool:
     return not kinds.is_document_heading(name.text) and len(numbered) > 1
 
 
-def only_date_in(lines: Sequence[LabelledLine], context: DocumentContext) -> str | None:
+def only_date_in(lines: Sequence[LabelledLine], context: agreements.DocumentContext) -> str | None:
     """Return the date of a document if it is the only one."""
     seen = [each for line in lines for each in dates_in(line.text, context.order, context.dated)]
     days = {each.value[:10] if each.value else None for each in seen}
@@ -421,7 +413,7 @@ def till_of(lines: Sequence[LabelledLine]) -> FoundEntity | None:
 
     A list of expenses has a sum too, but neither a payment nor a time of the day.
     """
-    context = context_of(list(lines))
+    context = agreements.context_of(list(lines))
     shop = next(
         (each.text.strip() for each in lines if not kinds.is_document_heading(each.text)), ""
     )
@@ -452,7 +444,7 @@ def till_of(lines: Sequence[LabelledLine]) -> FoundEntity | None:
     return None
 
 
-def _priced(text: str, context: DocumentContext) -> _Price | None:
+def _priced(text: str, context: agreements.DocumentContext) -> _Price | None:
     """Read a line that ends with an amount; a mark of its tax may follow."""
     words = text.split()
     while len(words) > 1 and _CLASS.fullmatch(words[-1]):

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from canonry.canon.ports.files import FileType, Reading, Record, Table
 from canonry.canon.session.snippets import SAID_TITLE
+from canonry.documents.extraction import kinds
 from canonry.documents.extraction.agreements import BETWEEN, CONTENT_MAX, SEARCHED_MAX, tidy_blanks
 from canonry.documents.extraction.bank_statements import of_services, statement_of
 from canonry.documents.extraction.cards import (
@@ -22,15 +23,6 @@ from canonry.documents.extraction.cards import (
     with_rest,
 )
 from canonry.documents.extraction.chats import extract_chat_lines, extract_chats
-from canonry.documents.extraction.kinds import (
-    TABLES,
-    Kind,
-    documents_in,
-    heading_of,
-    invoices_paid,
-    names_bill,
-    type_of,
-)
 from canonry.documents.extraction.prose import document_of, find_mismatches, till_of
 from canonry.documents.extraction.rows import (
     extract_records,
@@ -62,7 +54,7 @@ _PIECES: Final = re.compile(r"\S+(?: \S+)*")
 _COLUMNS_MIN: Final = 3
 _BLOCK_MAX: Final = 6  # a longer block below a label is a table
 _NEAR: Final = 3  # in columns: proportional fonts shift what is aligned
-_FIGURES: Final = frozenset(TABLES["words"]["placed"].split())
+_FIGURES: Final = frozenset(kinds.TABLES["words"]["placed"].split())
 """Notions whose values have digits."""
 
 _ROWS_MAX: Final = 5_000  # each label looks at the rows below: bounds the time
@@ -250,16 +242,16 @@ _STRONG: Final = 6  # the weight from which the type of a document counts, even 
 _TABULAR: Final = frozenset({FileType.CSV, FileType.XLSX, FileType.XLS, FileType.ODS})
 _LABELLED: Final = 3
 _LABELLED_SHARE: Final = 0.6
-_NOTE: Final = Kind(entity_type="note", reasons=("no evidence of another type",), weight=0)
+_NOTE: Final = kinds.Kind(entity_type="note", reasons=("no evidence of another type",), weight=0)
 _EXACT: Final = ("exchanged",)
 _EXCHANGED: Final = frozenset({"invoice", "credit_note"})
 _TYPED: Final = frozenset({"entity_type", "schema_version"})
 """Fields of records that already have a type of their own."""
-_UPDATED: Final = frozenset(TABLES["own_times"]["record"].split())
-_STATED: Final = TABLES["own_times"]["front_matter"].split()
-_ISSUED: Final = TABLES["own_times"]["issued"].split()
+_UPDATED: Final = frozenset(kinds.TABLES["own_times"]["record"].split())
+_STATED: Final = kinds.TABLES["own_times"]["front_matter"].split()
+_ISSUED: Final = kinds.TABLES["own_times"]["issued"].split()
 _OBJECTS: Final = frozenset({FileType.JSON, FileType.JSONL})
-_GENERAL: Final = frozenset(TABLES["words"]["general"].split())
+_GENERAL: Final = frozenset(kinds.TABLES["words"]["general"].split())
 """General names of lists, which give no type."""
 
 
@@ -437,7 +429,7 @@ def _find_entities(
             _find_in_lists(reading, schemas, untyped) if reading.records else _plain_note(reading)
         )
     lines = read_lines((arrange_labels(reading.layout) or reading.whole_text)[:SEARCHED_MAX])
-    kind = type_of(lines)
+    kind = kinds.type_of(lines)
     strong = kind is not None and kind.weight >= _STRONG
     if not strong or (reading.kind in _TABULAR and not _is_form(reading)):
         rows = _find_in_rows(reading, schemas, untyped)
@@ -449,7 +441,7 @@ def _find_entities(
 def _part_document(lines: Sequence[LabelledLine], number: int) -> FoundEntity:
     """Return the document in a part of a file."""
     text = "\n".join(line.text for line in lines)
-    kind = type_of(lines) or _NOTE
+    kind = kinds.type_of(lines) or _NOTE
     return replace(document_of(kind, lines, (), text)[0], row=number)
 
 
@@ -462,11 +454,11 @@ def _find_in_text(
     reading: Reading,
     schemas: Sequence[EntitySchema],
     lines: Sequence[LabelledLine],
-    kind: Kind | None,
+    kind: kinds.Kind | None,
 ) -> Sequence[FoundEntity]:
     if not any(line.text for line in lines):
         return ()
-    several = () if reading.kind in _TABULAR else documents_in(lines)
+    several = () if reading.kind in _TABULAR else kinds.documents_in(lines)
     if len(several) > 1:
         return [_part_document(part, number) for number, part in enumerate(several, 1)]
     if kind is None:
@@ -503,7 +495,9 @@ def _find_labelled(
     record = Record(kind="object", fields=pairs)
     found = tuple(extract_records((record,), schemas, reading.name))
     known = {schema.entity_type for schema in schemas}
-    if heading_of(lines)[0] == "other" or not names_bill(reading.whole_text[:SEARCHED_MAX]):
+    if kinds.heading_of(lines)[0] == "other" or not kinds.names_bill(
+        reading.whole_text[:SEARCHED_MAX]
+    ):
         known -= {"invoice", "receipt"}
     return found if found and found[0].entity_type in known else ()
 
@@ -536,11 +530,11 @@ def _find_messages(reading: Reading) -> Sequence[FoundEntity]:
     records = [record for record in reading.records if record.kind == "message"]
     for index, record in enumerate(records):
         text = unquoted_text(record.fields.get("text", ""))[:SEARCHED_MAX]
-        if paid := invoices_paid(f"{record.fields.get('subject', '')}\n{text}"):
+        if paid := kinds.invoices_paid(f"{record.fields.get('subject', '')}\n{text}"):
             fields = {**found[index].fields, "invoice_reference": paid}
             found[index] = replace(found[index], fields=fields)
         lines = read_lines(text)
-        kind = type_of(lines)
+        kind = kinds.type_of(lines)
         if kind is None or kind.entity_type == "note" or kind.weight < _STRONG:
             continue
         tables = reading.tables if len(records) == 1 else ()

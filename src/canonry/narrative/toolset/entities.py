@@ -8,14 +8,7 @@ from typing import Any, Final
 from canonry.canon.commands.entities import unmerge_entities
 from canonry.canon.commands.retcon_items import retcon_item
 from canonry.canon.commands.universes import create_universe
-from canonry.canon.queries.explain import (
-    Explanation,
-    ItemEnd,
-    TracedEvidence,
-    Window,
-    explain_item,
-    read_timeline,
-)
+from canonry.canon.queries import explain
 from canonry.canon.queries.listings import EntityInFull, get_entity
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -23,13 +16,7 @@ from canonry.canon.session.commit_change import Receipt
 from canonry.canon.session.lookup import require_item
 from canonry.gateway.replies import Field, Shape, array, object_schema, optional_field
 from canonry.gateway.tool import Arguments, Cached, Noted, Reply
-from canonry.log.entries import (
-    KIND_NAMES,
-    EntitiesMerged,
-    FactRetconned,
-    FactSuperseded,
-    RelationEnded,
-)
+from canonry.log import entries as log
 from canonry.log.folding import facts_key, item_key, listing_key, relations_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
@@ -131,7 +118,7 @@ async def _retcon_fact(canon: Canon, caller: Caller, *, fact_id: str, **how: Any
     instead = next(
         entry.replaced_by
         for entry in receipt.entries
-        if isinstance(entry, FactRetconned) and entry.fact_id == fact_id
+        if isinstance(entry, log.FactRetconned) and entry.fact_id == fact_id
     )
     return _RETCONNED(receipt, fact_id=fact_id, replacement_fact_id=instead)
 
@@ -141,7 +128,7 @@ _TRACED: Final = TABLE.make_shape("traced")
 _FALL: Final = TABLE.make_shape("fall")
 
 
-def _traced(traced: TracedEvidence) -> dict[str, Any]:
+def _traced(traced: explain.TracedEvidence) -> dict[str, Any]:
     """Return the reference with its item's text, and the title of the item's scene or source."""
     values: dict[str, Any] = {"text": None}
     match traced.thing:
@@ -169,20 +156,20 @@ def _traced(traced: TracedEvidence) -> dict[str, Any]:
     return _TRACED(traced, **values)
 
 
-def _fall(fall: ItemEnd) -> dict[str, Any]:
+def _fall(fall: explain.ItemEnd) -> dict[str, Any]:
     match fall.entry:
-        case FactSuperseded() as entry:
+        case log.FactSuperseded() as entry:
             return _FALL(fall, how="superseded", by=entry.superseded_by, until=entry.until)
-        case RelationEnded() as entry:
+        case log.RelationEnded() as entry:
             ended = {"by": entry.superseded_by, "until": entry.until, "reason": entry.reason}
             return _FALL(fall, how="superseded", **ended)
-        case EntitiesMerged() as entry:
+        case log.EntitiesMerged() as entry:
             return _FALL(fall, how="merged", by=entry.kept, reason=entry.reason)
         case entry:
             return _FALL(fall, how="retconned", by=entry.replaced_by, reason=entry.reason)
 
 
-def _statement(found: Explanation) -> str:
+def _statement(found: explain.Explanation) -> str:
     match found.thing:
         case Fact() | Axiom() as item:
             return item.statement
@@ -201,7 +188,7 @@ def _statement(found: Explanation) -> str:
 TABLE.kinds |= {"traced": _TRACED.with_render(_traced), "fall": _FALL.with_render(_fall)}
 _EXPLAINED: Final = TABLE.make_shape(
     "explained",
-    kind=lambda found: KIND_NAMES[type(found.thing)],
+    kind=lambda found: log.KIND_NAMES[type(found.thing)],
     says=_statement,
 )
 _LEVEL: Final = TABLE.make_shape("level_shown")
@@ -226,7 +213,7 @@ _EXPLANATION: Final = object_schema(
 
 
 async def _explain(canon: Canon, caller: Caller, *, thing_id: str) -> Reply:
-    found = await explain_item(canon, caller, thing_id)
+    found = await explain.explain_item(canon, caller, thing_id)
     standing = _STANDINGS.get(type(found.thing))
     reply = _EXPLAINED(found) | (standing(found.thing) if standing else {})
     places = {
@@ -240,20 +227,20 @@ async def _explain(canon: Canon, caller: Caller, *, thing_id: str) -> Reply:
 
 
 _ROWS: Final = {Event: RowShape("event"), Fact: RowShape("fact")}
-TABLE.kinds |= {f"{KIND_NAMES[kind]}_row": Field(row.schema) for kind, row in _ROWS.items()}
-_ITEM: Final = TABLE.make_shape("timeline_item", kind=lambda each: KIND_NAMES[type(each)])
+TABLE.kinds |= {f"{log.KIND_NAMES[kind]}_row": Field(row.schema) for kind, row in _ROWS.items()}
+_ITEM: Final = TABLE.make_shape("timeline_item", kind=lambda each: log.KIND_NAMES[type(each)])
 TABLE.kinds["timeline_items"] = Field(array(_ITEM).schema)
 _TIMELINE: Final = TABLE.make_shape("timeline")
 
 
 async def _get_timeline(
-    canon: Canon, caller: Caller, *, universe_id: str, window: Window, detail: bool
+    canon: Canon, caller: Caller, *, universe_id: str, window: explain.Window, detail: bool
 ) -> Reply:
-    found = await read_timeline(canon, caller, universe_id, window)
+    found = await explain.read_timeline(canon, caller, universe_id, window)
     rows = [_ROWS[type(each.item)](each.item, detail=detail) for each in found.items]
     await name_in(canon, caller, rows)
     items = [
-        _ITEM(each.item, **{KIND_NAMES[type(each.item)]: row})
+        _ITEM(each.item, **{log.KIND_NAMES[type(each.item)]: row})
         for each, row in zip(found.items, rows, strict=True)
     ]
     return _TIMELINE(found, items=items)

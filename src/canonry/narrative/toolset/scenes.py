@@ -10,14 +10,7 @@ from typing import Any, Final, NamedTuple
 from canonry.canon.canonization.canonize_scene import preview_proposals, preview_scene
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, SceneOutcome, verdict_on
 from canonry.canon.canonization.proposals import list_proposals
-from canonry.canon.commands.retcon_items import (
-    Retcon,
-    Retconnable,
-    list_dependents,
-    list_resting_on_scene,
-    retcon_scene,
-    retcon_with_dependents,
-)
+from canonry.canon.commands import retcon_items
 from canonry.canon.commands.sources import ingest_source
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -25,15 +18,7 @@ from canonry.canon.session.commit_change import Receipt
 from canonry.gateway.replies import COUNT, Field, Shape, array, enum
 from canonry.gateway.tool import Arguments, Cached, Reply
 from canonry.language.texts.sentences import DocumentType
-from canonry.log.entries import (
-    KIND_NAMES,
-    SaidAt,
-    SceneDated,
-    SceneNoted,
-    ScenePlaced,
-    SceneStaged,
-    SceneSummarised,
-)
+from canonry.log import entries as log
 from canonry.log.folding import item_key, proposals_key, turns_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
@@ -83,19 +68,19 @@ async def _update_scene(
     """Change what was sent; null clears."""
     scene = SceneId(scene_id)
     made: dict[str, usecases.SceneChange] = {
-        "gm_notes": SceneNoted(scene_id=scene, gm_notes=new["gm_notes"]),
-        "time_ref": SceneDated(
+        "gm_notes": log.SceneNoted(scene_id=scene, gm_notes=new["gm_notes"]),
+        "time_ref": log.SceneDated(
             scene_id=scene, time_ref=new["time_ref"], time_words=new["time_words"]
         ),
-        "said_at": SaidAt(thing_id=scene, said_at=new["said_at"]),
-        "summary": SceneSummarised(scene_id=scene, summary=new["summary"]),
-        "location_ref": ScenePlaced(scene_id=scene, location_ref=new["location_ref"]),
+        "said_at": log.SaidAt(thing_id=scene, said_at=new["said_at"]),
+        "summary": log.SceneSummarised(scene_id=scene, summary=new["summary"]),
+        "location_ref": log.ScenePlaced(scene_id=scene, location_ref=new["location_ref"]),
     }
     changes = [change for name, change in made.items() if name in sent]
     if not sent.isdisjoint(("joining_entities", "leaving_entities")):
         joined = tuple(map(EntityId, new["joining_entities"]))
         left = tuple(map(EntityId, new["leaving_entities"]))
-        changes.append(SceneStaged(scene_id=scene, joined=joined, left=left))
+        changes.append(log.SceneStaged(scene_id=scene, joined=joined, left=left))
     return await usecases.update_scene(canon, caller, scene, changes)
 
 
@@ -184,7 +169,7 @@ async def _assemble_context(canon: Canon, caller: Caller, *, request: ContextReq
 TABLE.make_shape("finalized", status=lambda _: SceneStatus.COMPLETED)
 
 
-def says(item: Retconnable) -> str:
+def says(item: retcon_items.Retconnable) -> str:
     """Return the text of an item of canon."""
     match item:
         case Entity():
@@ -199,25 +184,25 @@ def says(item: Retconnable) -> str:
 
 TABLE.make_shape(
     "dependent",
-    kind=lambda each: KIND_NAMES[type(each.thing)],
+    kind=lambda each: log.KIND_NAMES[type(each.thing)],
     says=lambda each: says(each.thing),
 )
 
 
 async def _retcon_item(
-    canon: Canon, caller: Caller, *, thing_id: str, dry_run: bool, retcon: Retcon
+    canon: Canon, caller: Caller, *, thing_id: str, dry_run: bool, retcon: retcon_items.Retcon
 ) -> Any:
     if dry_run:
-        return await list_dependents(canon, caller, thing_id)
-    return await retcon_with_dependents(canon, caller, thing_id, retcon)
+        return await retcon_items.list_dependents(canon, caller, thing_id)
+    return await retcon_items.retcon_with_dependents(canon, caller, thing_id, retcon)
 
 
 async def _retcon_scene(
     canon: Canon, caller: Caller, *, scene_id: str, dry_run: bool, reason: str
 ) -> Any:
     if dry_run:
-        return await list_resting_on_scene(canon, caller, scene_id)
-    return await retcon_scene(canon, caller, scene_id, reason=reason)
+        return await retcon_items.list_resting_on_scene(canon, caller, scene_id)
+    return await retcon_items.retcon_scene(canon, caller, scene_id, reason=reason)
 
 
 TABLE.make_shape(

@@ -24,35 +24,12 @@ from canonry.canon.session.lookup import (
     require_same_space,
     require_universe,
 )
-from canonry.log.entries import (
-    Entry,
-    Made,
-    SaidAt,
-    SceneDated,
-    SceneNoted,
-    ScenePlaced,
-    SceneStaged,
-    SceneSummarised,
-    StoryMoved,
-)
+from canonry.log import entries as log
 from canonry.log.folding import item_key, scenes_key
+from canonry.log.items import scenes
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.scenes import (
-    Memory,
-    MemoryDraft,
-    Scene,
-    SceneDraft,
-    SceneStatus,
-    Speaker,
-    Story,
-    StoryDraft,
-    StoryStatus,
-    StoryType,
-    Turn,
-    TurnDraft,
-)
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.readmodels.ports.text import TextQuery
@@ -66,10 +43,10 @@ from canonry.values.ids import EntityId, MemoryId, NewId, SceneId, SpaceId, Stor
 from canonry.values.moments import Instant
 
 PARENTS: Final = {
-    StoryType.CAMPAIGN: frozenset[StoryType](),
-    StoryType.ARC: frozenset((StoryType.CAMPAIGN, StoryType.ARC)),
-    StoryType.EPISODE: frozenset((StoryType.CAMPAIGN, StoryType.ARC)),
-    StoryType.ONE_SHOT: frozenset[StoryType](),
+    scenes.StoryType.CAMPAIGN: frozenset[scenes.StoryType](),
+    scenes.StoryType.ARC: frozenset((scenes.StoryType.CAMPAIGN, scenes.StoryType.ARC)),
+    scenes.StoryType.EPISODE: frozenset((scenes.StoryType.CAMPAIGN, scenes.StoryType.ARC)),
+    scenes.StoryType.ONE_SHOT: frozenset[scenes.StoryType](),
 }
 """The types of stories that can contain each type; campaigns and one-shots have no parent."""
 
@@ -80,7 +57,7 @@ class NewStory:
 
     space: SpaceId
     title: str
-    story_type: StoryType
+    story_type: scenes.StoryType
     theme: str | None = None
     premise: str | None = None
     parent_id: StoryId | None = None
@@ -101,16 +78,16 @@ async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
         if new.parent_id is not None:
             await _require_parent(canon, caller, new, new.parent_id)
             reads = frozenset((item_key(new.parent_id),))
-        story = StoryDraft(
-            id=StoryId(new_id("story")), status=StoryStatus.PLANNED, **field_values(new)
+        story = scenes.StoryDraft(
+            id=StoryId(new_id("story")), status=scenes.StoryStatus.PLANNED, **field_values(new)
         )
-        return Change(entries=(Made(thing=story),), reads=reads)
+        return Change(entries=(log.Made(thing=story),), reads=reads)
 
     return await commit_change(canon, caller, new.space, prepare_change)
 
 
 async def _require_parent(canon: Canon, caller: Caller, new: NewStory, parent_id: StoryId) -> None:
-    parent = await require_item(canon, caller, Story, parent_id)
+    parent = await require_item(canon, caller, scenes.Story, parent_id)
     require_same_space(new.space, [parent], path="/parent_story_id")
     if parent.story_type not in PARENTS[new.story_type]:
         message = (
@@ -124,7 +101,7 @@ async def _require_parent(canon: Canon, caller: Caller, new: NewStory, parent_id
 
 async def query_stories(
     canon: Canon, caller: Caller, universe_id: str, *, limit: int, offset: int
-) -> Page[Story]:
+) -> Page[scenes.Story]:
     """Return stories by (created_at, id).
 
     Raises:
@@ -134,7 +111,9 @@ async def query_stories(
     return await canon.state.stories(space, limit=limit, offset=offset)
 
 
-async def update_story(canon: Canon, caller: Caller, story_id: str, status: StoryStatus) -> Story:
+async def update_story(
+    canon: Canon, caller: Caller, story_id: str, status: scenes.StoryStatus
+) -> scenes.Story:
     """Change the status of the story; an equal status writes nothing.
 
     A story without scenes that becomes active again is planned.
@@ -143,28 +122,28 @@ async def update_story(canon: Canon, caller: Caller, story_id: str, status: Stor
         NotFound: `story.unknown`.
         Conflict: `story.scenes-open`, it has scenes that are not completed.
     """
-    space = (await require_item(canon, caller, Story, story_id)).space
+    space = (await require_item(canon, caller, scenes.Story, story_id)).space
 
     async def prepare_change(new_id: NewId) -> Change:
         del new_id  # no item is created
-        story = await require_item(canon, caller, Story, story_id)
+        story = await require_item(canon, caller, scenes.Story, story_id)
         reads = frozenset((item_key(story.id), scenes_key(story.id)))
         wanted = status
-        if status is StoryStatus.ACTIVE and not story.scene_count:
-            wanted = StoryStatus.PLANNED
+        if status is scenes.StoryStatus.ACTIVE and not story.scene_count:
+            wanted = scenes.StoryStatus.PLANNED
         if story.status is wanted:
             return Change(entries=(), reads=reads)
-        if wanted is StoryStatus.COMPLETED:
+        if wanted is scenes.StoryStatus.COMPLETED:
             await _require_scenes_done(canon, story)
-        return Change(entries=(StoryMoved(story_id=story.id, status=wanted),), reads=reads)
+        return Change(entries=(log.StoryMoved(story_id=story.id, status=wanted),), reads=reads)
 
     await commit_change(canon, caller, space, prepare_change)
-    return await require_item(canon, caller, Story, story_id)
+    return await require_item(canon, caller, scenes.Story, story_id)
 
 
-async def _require_scenes_done(canon: Canon, story: Story) -> None:
+async def _require_scenes_done(canon: Canon, story: scenes.Story) -> None:
     here = frozenset((story.space,))
-    for status in (SceneStatus.ACTIVE, SceneStatus.FINALIZING):
+    for status in (scenes.SceneStatus.ACTIVE, scenes.SceneStatus.FINALIZING):
         query = SceneQuery(spaces=here, story_id=story.id, status=status)
         page = await canon.documents.scenes(query)
         if page.items:
@@ -181,7 +160,7 @@ class TurnRequest:
     """
 
     scene_id: str
-    speaker: Speaker
+    speaker: scenes.Speaker
     entity_id: str | None
     text: str
     resolution_ref: str | None = None
@@ -199,7 +178,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
         Conflict: `scene.completed`, `scene.finalizing`, `space.foreign`,
             `entity.not-an-instance` or `entity.retconned`.
     """
-    space = (await require_item(canon, caller, Scene, request.scene_id)).space
+    space = (await require_item(canon, caller, scenes.Scene, request.scene_id)).space
     wanted = [request.scene_id]
     if request.entity_id is not None:
         wanted.append(request.entity_id)
@@ -207,12 +186,12 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
     async def prepare_change(new_id: NewId) -> Change:
         found = await canon.caller_scope(caller).items_by_id(wanted)
         scene = found.get(request.scene_id)
-        if not isinstance(scene, Scene):
+        if not isinstance(scene, scenes.Scene):
             raise unknown_item("scene", request.scene_id)
         require_active(scene)
         reads = {item_key(scene.id)}
         speaker: EntityId | None = None
-        entries: list[Entry] = []
+        entries: list[log.Entry] = []
         if request.entity_id is not None:
             entity = found.get(request.entity_id)
             if not isinstance(entity, Entity):
@@ -224,8 +203,8 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             speaker = entity.id
             heard = audience_covers(request.audience, scene.audience)  # whispers reveal nobody
             if heard and not family_of(entity) & {*scene.participants, scene.location_ref}:
-                entries.append(SceneStaged(scene_id=scene.id, joined=(entity.id,)))
-        turn = TurnDraft(
+                entries.append(log.SceneStaged(scene_id=scene.id, joined=(entity.id,)))
+        turn = scenes.TurnDraft(
             id=TurnId(new_id("turn")),
             space=space,
             scene_id=scene.id,
@@ -235,7 +214,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             resolution_ref=request.resolution_ref,
             audience=request.audience,
         )
-        return Change(entries=(*entries, Made(thing=turn)), reads=frozenset(reads))
+        return Change(entries=(*entries, log.Made(thing=turn)), reads=frozenset(reads))
 
     return await commit_change(canon, caller, space, prepare_change)
 
@@ -244,8 +223,8 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
 class TurnPage:
     """Turns in the order of play; `following` is the next `after`, None at the end."""
 
-    scene: Scene
-    turns: Sequence[Turn]
+    scene: scenes.Scene
+    turns: Sequence[scenes.Turn]
     total: int
     following: int | None
     names: Mapping[str, str]
@@ -259,7 +238,7 @@ async def get_turns(
     Raises:
         NotFound: `scene.unknown`.
     """
-    scene = await require_item(canon, caller, Scene, scene_id)
+    scene = await require_item(canon, caller, scenes.Scene, scene_id)
     found = await canon.documents.turns(scene.id, after=after, limit=limit + 1)
     turns = found[:limit]
     names = await names_of(canon, turns)
@@ -274,7 +253,7 @@ async def get_turns(
     )
 
 
-async def names_of(canon: Canon, turns: Sequence[Turn]) -> Mapping[str, str]:
+async def names_of(canon: Canon, turns: Sequence[scenes.Turn]) -> Mapping[str, str]:
     """Return the current names of the entities that speak in these turns."""
     speakers = {turn.entity_id for turn in turns if turn.entity_id is not None}
     roots = await canon.space_scope(*{turn.space for turn in turns}).root_entities(speakers)
@@ -311,13 +290,13 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
     universe = await require_universe(canon, caller, request.universe_id)
 
     async def prepare_change(new_id: NewId) -> Change:
-        story = await require_item(canon, caller, Story, request.story_id)
+        story = await require_item(canon, caller, scenes.Story, request.story_id)
         require_same_space(universe.id, (story,), path="/story_id")
         if story.status in _CLOSED:
             message = f"The story is {story.status}. Open the scene in another story."
             raise Conflict("story.closed", message, path="/story_id", conflicts=[story.id])
         location, participants = await _require_staged(canon, caller, universe.id, request)
-        scene = SceneDraft(
+        scene = scenes.SceneDraft(
             id=SceneId(new_id("scene")),
             space=universe.id,
             story_id=StoryId(story.id),
@@ -328,7 +307,7 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
             participants=tuple(dict.fromkeys(EntityId(each.id) for each in participants)),
             time_ref=request.time_ref,
             time_words=request.time_words,
-            status=SceneStatus.ACTIVE,
+            status=scenes.SceneStatus.ACTIVE,
             audience=request.audience,
         )
         staged = participants if location is None else (*participants, location)
@@ -336,7 +315,7 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
         reads = {item_key(i) for i in (story.id, *named, *(each.id for each in staged))}
         if request.order is None:
             reads.add(scenes_key(story.id))
-        return Change(entries=(Made(thing=scene),), reads=frozenset(reads))
+        return Change(entries=(log.Made(thing=scene),), reads=frozenset(reads))
 
     return await commit_change(canon, caller, universe.id, prepare_change)
 
@@ -358,8 +337,8 @@ async def _require_staged(
 class SceneReading:
     """A scene, its last turns in the order of play, and its proposals oldest first."""
 
-    scene: Scene
-    turns: Sequence[Turn]
+    scene: scenes.Scene
+    turns: Sequence[scenes.Turn]
     total_turns: int
     proposals: Page[Proposal]
 
@@ -370,7 +349,7 @@ async def get_scene(canon: Canon, caller: Caller, scene_id: str, *, turns: int) 
     Raises:
         NotFound: `scene.unknown`.
     """
-    scene = await require_item(canon, caller, Scene, scene_id)
+    scene = await require_item(canon, caller, scenes.Scene, scene_id)
     query = ProposalQuery(spaces=frozenset((scene.space,)), scene_id=scene.id, limit=PAGE_MAX)
     last_turns, proposals = await asyncio.gather(
         _last_turns(canon, scene, turns), canon.documents.proposals(query)
@@ -379,17 +358,17 @@ async def get_scene(canon: Canon, caller: Caller, scene_id: str, *, turns: int) 
     return SceneReading(scene=scene, turns=last_turns, total_turns=total, proposals=proposals)
 
 
-async def _last_turns(canon: Canon, scene: Scene, turns: int) -> Sequence[Turn]:
+async def _last_turns(canon: Canon, scene: scenes.Scene, turns: int) -> Sequence[scenes.Turn]:
     if turns == 0:
         return ()
     return await canon.documents.turns(scene.id, last=turns)
 
 
 STORY: Final = "What is played"
-_CLOSED: Final = frozenset({StoryStatus.COMPLETED, StoryStatus.ABANDONED})
+_CLOSED: Final = frozenset({scenes.StoryStatus.COMPLETED, scenes.StoryStatus.ABANDONED})
 
 
-async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> SceneDraft:
+async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> scenes.SceneDraft:
     """Return the new scene, last in the story that takes new scenes.
 
     Raises:
@@ -398,7 +377,7 @@ async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> Scene
     """
     space = (await require_universe(canon, caller, asked.universe_id)).id
     request = replace(asked, story_id=await _choose_story(canon, caller, space))
-    return first_made(await create_scene(canon, opening_step(caller), request), SceneDraft)
+    return first_made(await create_scene(canon, opening_step(caller), request), scenes.SceneDraft)
 
 
 def opening_step(caller: Caller) -> Caller:
@@ -406,7 +385,7 @@ def opening_step(caller: Caller) -> Caller:
     return derive_step(caller, "scene")
 
 
-async def latest_story(canon: Canon, space: SpaceId) -> Story | None:
+async def latest_story(canon: Canon, space: SpaceId) -> scenes.Story | None:
     """Return the story for scenes without a named one; None: there is none yet."""
     stories = (await canon.state.stories(space, limit=PAGE_MAX, offset=0)).items
     return next((one for one in reversed(stories) if one.status not in _CLOSED), None)
@@ -415,13 +394,15 @@ async def latest_story(canon: Canon, space: SpaceId) -> Story | None:
 async def _choose_story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
     if (story := await latest_story(canon, space)) is not None:
         return story.id
-    new = NewStory(space=space, title=STORY, story_type=StoryType.CAMPAIGN)
-    return first_made(await create_story(canon, derive_step(caller, "story"), new), StoryDraft).id
+    new = NewStory(space=space, title=STORY, story_type=scenes.StoryType.CAMPAIGN)
+    return first_made(
+        await create_story(canon, derive_step(caller, "story"), new), scenes.StoryDraft
+    ).id
 
 
 async def query_scenes(
     canon: Canon, caller: Caller, query: SceneQuery, *, universe_id: str | None
-) -> Page[Scene]:
+) -> Page[scenes.Scene]:
     """Return a page of matching scenes; without a universe, of all that the caller may see.
 
     Raises:
@@ -429,12 +410,17 @@ async def query_scenes(
     """
     spaces = await covered_spaces(canon, caller, universe_id)
     if query.story_id is not None:
-        await require_item(canon, caller, Story, query.story_id)
+        await require_item(canon, caller, scenes.Story, query.story_id)
     return await canon.documents.scenes(with_changes(query, spaces=spaces))
 
 
 SceneChange: TypeAlias = (
-    SceneNoted | SceneSummarised | SceneDated | SaidAt | ScenePlaced | SceneStaged
+    log.SceneNoted
+    | log.SceneSummarised
+    | log.SceneDated
+    | log.SaidAt
+    | log.ScenePlaced
+    | log.SceneStaged
 )
 """The entry that records a change, with the ids that the caller gave."""
 
@@ -461,13 +447,13 @@ async def update_scene(
             "joining_entities or leaving_entities; null clears a value."
         )
         raise InvalidInput("scene.empty-change", message, path="")
-    space = (await require_item(canon, caller, Scene, scene_id)).space
+    space = (await require_item(canon, caller, scenes.Scene, scene_id)).space
 
     async def prepare_change(_: NewId) -> Change:
-        scene = await require_item(canon, caller, Scene, scene_id)
-        if not all(isinstance(change, SaidAt) for change in changes):
+        scene = await require_item(canon, caller, scenes.Scene, scene_id)
+        if not all(isinstance(change, log.SaidAt) for change in changes):
             require_unfinished(scene)
-        entries: list[Entry] = []
+        entries: list[log.Entry] = []
         reads = {item_key(scene.id)}
         for change in changes:
             named = await require_all(canon, caller, Entity, _named_ids(change))
@@ -482,44 +468,46 @@ async def update_scene(
 
 def _named_ids(change: SceneChange) -> tuple[str, ...]:
     match change:
-        case ScenePlaced(location_ref=location) if location is not None:
+        case log.ScenePlaced(location_ref=location) if location is not None:
             return (location,)
-        case SceneStaged(joined=joined, left=left):
+        case log.SceneStaged(joined=joined, left=left):
             return (*joined, *left)
         case _:
             return ()
 
 
-def _change_entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneChange | None:
+def _change_entry(
+    scene: scenes.Scene, change: SceneChange, named: Sequence[Entity]
+) -> SceneChange | None:
     """Return the change with its entities; None: nothing would change."""
     match change:
-        case SceneNoted(gm_notes=text):
+        case log.SceneNoted(gm_notes=text):
             same = scene.gm_notes == text
-        case SceneSummarised(summary=text):
+        case log.SceneSummarised(summary=text):
             same = scene.summary == text
-        case SaidAt(said_at=at):
+        case log.SaidAt(said_at=at):
             same = scene.said_at == at
-        case SceneDated(time_ref=at):
+        case log.SceneDated(time_ref=at):
             same = scene.time_ref == at
-        case ScenePlaced():
+        case log.ScenePlaced():
             for each in named:
                 require_location(scene.space, each)
             change = replace(change, location_ref=named[0].id if named else None)
             same = scene.location_ref == change.location_ref
-        case SceneStaged(joined=joined):
+        case log.SceneStaged(joined=joined):
             joining = named[: len(joined)]
             leaving = named[len(joined) :]
             require_instances(scene.space, joining, path="/joining_entities")
             present = frozenset(scene.participants)
             new = (each.id for each in joining if not family_of(each) & present)
             gone = (i for each in leaving for i in sorted(family_of(each) & present))
-            change = SceneStaged(
+            change = log.SceneStaged(
                 scene_id=scene.id, joined=tuple(dict.fromkeys(new)), left=tuple(dict.fromkeys(gone))
             )
             same = not change.joined and not change.left
     if same:
         return None
-    if isinstance(change, SceneDated | ScenePlaced | SceneStaged):
+    if isinstance(change, log.SceneDated | log.ScenePlaced | log.SceneStaged):
         require_active(scene)
     return change
 
@@ -555,15 +543,15 @@ async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Rece
             require_same_space(space, (fact,), path="/linked_fact_id")
             reads.add(item_key(fact.id))
         if asked.scene_id is not None:
-            scene = await require_item(canon, caller, Scene, asked.scene_id)
+            scene = await require_item(canon, caller, scenes.Scene, asked.scene_id)
             require_same_space(space, (scene,), path="/scene_id")
             reads.add(item_key(scene.id))
-        memory = MemoryDraft(
+        memory = scenes.MemoryDraft(
             id=MemoryId(new_id("memory")),
             space=space,
             **field_values(asked) | {"entity_id": owner.id},
         )
-        return Change(entries=(Made(thing=memory),), reads=frozenset(reads))
+        return Change(entries=(log.Made(thing=memory),), reads=frozenset(reads))
 
     return await commit_change(canon, caller, space, prepare_change)
 
@@ -572,7 +560,7 @@ async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Rece
 class Recalled:
     """Memories with their scores (None without a query); `total` counts before the limit."""
 
-    memories: Sequence[tuple[Memory, float | None]]
+    memories: Sequence[tuple[scenes.Memory, float | None]]
     total: int
     considered: int
     degraded: tuple[str, ...] = ()
@@ -582,7 +570,7 @@ class Recalled:
 class RankedMemories:
     """All considered memories, strongest first, with the words shared with the query."""
 
-    memories: Sequence[tuple[Memory, float]]
+    memories: Sequence[tuple[scenes.Memory, float]]
     terms: Mapping[str, tuple[str, ...]]
     degraded: tuple[str, ...]
 
@@ -630,7 +618,7 @@ async def rank_memories_for(
     minds: frozenset[EntityId],
     query: TextQuery,
     *,
-    known: Sequence[Memory] | None = None,
+    known: Sequence[scenes.Memory] | None = None,
     min_importance: float = 0.0,
 ) -> RankedMemories:
     """Rank the memories of these characters by meaning, importance and recency.
@@ -648,7 +636,7 @@ async def rank_memories_for(
     others = [
         item
         for item in found.items.values()
-        if isinstance(item, Memory)
+        if isinstance(item, scenes.Memory)
         and item.id not in listed
         and item.entity_id in minds
         and item.importance >= min_importance
@@ -677,7 +665,7 @@ def _meaning_score(hit: FoundPassage, degraded: Sequence[str]) -> float:
 
 async def _most_important(
     canon: Canon, minds: frozenset[EntityId], min_importance: float
-) -> tuple[Sequence[Memory], int]:
+) -> tuple[Sequence[scenes.Memory], int]:
     pages = await asyncio.gather(
         *(
             canon.documents.memories(

@@ -18,13 +18,7 @@ from canonry.readmodels.ports.text import (
     VectorEntry,
     Vectors,
 )
-from canonry.recall.usecases.passage_parts import (
-    PassageChanges,
-    changed_parts,
-    embed_parts,
-    passage_changes,
-    turns_after_erased,
-)
+from canonry.recall.usecases import passage_parts
 from canonry.recall.usecases.search_by_meaning import Recall
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
@@ -141,7 +135,7 @@ class PassageIndexer:
         if followed.commits == 0 and (followed.cursor == cursor or not followed.cursor.positions):
             self._positions[model] = index_position
             return Indexed(commits=0, vectors=0, pending=followed.waiting, idle=True)
-        changes = await passage_changes(
+        changes = await passage_parts.passage_changes(
             recall.state, recall.documents, followed.ids, followed.erasing
         )
         renamed = (
@@ -179,15 +173,15 @@ class PassageIndexer:
         vectors: Vectors,
         embedder: Embedder,
         index_position: _IndexPosition,
-        changes: PassageChanges,
+        changes: passage_parts.PassageChanges,
         reached: LogCursor,
     ) -> int:
         """Embed and store a step, except known parts; return the number of vectors."""
         known = await vectors.vector_digests(embedder.model, changes.ids)
-        parts = changed_parts(changes.parts, known)
+        parts = passage_parts.changed_parts(changes.parts, known)
         entries: list[VectorEntry] = []
         for low in range(0, len(parts), _AT_ONCE):
-            entries += await embed_parts(parts[low : low + _AT_ONCE], embedder)
+            entries += await passage_parts.embed_parts(parts[low : low + _AT_ONCE], embedder)
         written = reached.format_cursor()
         await vectors.apply(
             VectorBatch(
@@ -228,7 +222,7 @@ class PassageIndexer:
             if isinstance(item, Turn):
                 page = await recall.documents.turns(item.scene_id, after=item.index, limit=1)
                 found.update((turn.id, None) for turn in page)
-        changes = await passage_changes(recall.state, recall.documents, list(found))
+        changes = await passage_parts.passage_changes(recall.state, recall.documents, list(found))
         reached = replace(index_position.cursor, again=again)
         made = await self._store_step(vectors, embedder, index_position, changes, reached)
         return Indexed(commits=0, vectors=made, pending=followed.waiting)
@@ -263,7 +257,7 @@ async def forget_passages(
         Unavailable: `vectors.unavailable`, `vectors.moved` or `vectors.unfinished`; a retry
             removes the rest.
     """
-    after = [turn.id async for turn in turns_after_erased(documents, space)]
+    after = [turn.id async for turn in passage_parts.turns_after_erased(documents, space)]
     try:
         for model in await vectors.cursors():
             await _remove_between_steps(vectors, model, ids, after, seen=(space, erased_at))
@@ -350,9 +344,9 @@ async def _embed_unknown(
         kept = (await vectors.cursors()).get(embedder.model)
         if kept is None:
             return 0
-        changes = await passage_changes(recall.state, recall.documents, ids)
+        changes = await passage_parts.passage_changes(recall.state, recall.documents, ids)
         known = await vectors.vector_digests(embedder.model, changes.ids)
-        parts = changed_parts(changes.parts, known)
+        parts = passage_parts.changed_parts(changes.parts, known)
         if not parts:
             return 0
         new = list(dict.fromkeys(part.text for part in parts if part.text not in made))

@@ -17,49 +17,16 @@ from canonry.readmodels.ports.state import EntityQuery, TimelineQuery
 from canonry.readmodels.timeline import entries_current
 from canonry.records.domain.assertions import EntityKey
 from canonry.records.domain.snapshots import shown_by
+from canonry.records.toolset import shapes
 from canonry.records.toolset.contract import entries, reply_of, shape_in, shape_of
-from canonry.records.toolset.shapes import (
-    ENTITY,
-    FRAGMENT,
-    RELATION,
-    SOURCE,
-    SOURCE_LINK,
-    UNRULED,
-    WITNESS,
-    Json,
-    by_name,
-    next_offset,
-    present_event,
-    present_observation,
-    rows_of,
-    runs_of,
-    source_id_in,
-)
+from canonry.records.usecases import identity, relationships
 from canonry.records.usecases.corrections import (
     Corrected,
     correct_field,
     locate_field,
     locate_value,
 )
-from canonry.records.usecases.identity import (
-    MergeResult,
-    duplicates_within,
-    edit_aliases,
-    evidence_for,
-    families_of,
-    find_by_identifier,
-    merge_records,
-    unmerge_records,
-)
 from canonry.records.usecases.records import list_entities, list_timeline, survivors_of
-from canonry.records.usecases.relationships import (
-    Neighbourhood,
-    list_relationships,
-    neighbourhood_of_entity,
-    neighbourhood_of_source,
-    read_relationship,
-    relate_entities,
-)
 from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.records.usecases.snapshots import Origin, explain_snapshot, read_snapshot, trace_field
 from canonry.records.usecases.withdrawing import split_records
@@ -68,17 +35,17 @@ from canonry.values.moments import Instant, render_instant
 
 _SNAPSHOT: Final = reply_of(
     "get_entity_snapshot",
-    schema_version=lambda read: UNRULED if read.schema is None else read.schema.version,
+    schema_version=lambda read: shapes.UNRULED if read.schema is None else read.schema.version,
     provenance=lambda read: {name: ids[0] for name, ids in read.shown.sources.items()},
     entity_alias=lambda read: alias_of(read.entity.id),
     provenance_all=lambda read: {name: list(ids) for name, ids in read.shown.sources.items()},
-    raw_fragments=by_name(
-        Shape(**FRAGMENT.fields, observation_id=WORD.from_source("observation"))
+    raw_fragments=shapes.by_name(
+        Shape(**shapes.FRAGMENT.fields, observation_id=WORD.from_source("observation"))
     ).from_source(lambda read: read.shown.fragments or None),
 )
 _LINKS: Final = 10  # the most source links of an explanation
 VALUE_LOCATION: Final = shape_of("place")
-_CITED: Final = Shape(**SOURCE.some_fields("id", "created_at"))
+_CITED: Final = Shape(**shapes.SOURCE.some_fields("id", "created_at"))
 _EXPLAINED_FIELDS: Final = entries()["explain_snapshot"]["output"]["properties"]["fields"]["items"]
 _SEEN: Final = shape_in("explained_word", _EXPLAINED_FIELDS["properties"]["observations"]["items"])
 _EXPLAINED: Final = shape_in(
@@ -115,18 +82,18 @@ async def get_snapshot(
 
 async def keys_of(canon: Canon, caller: Caller, entity: Entity) -> Sequence[EntityKey]:
     """Return all keys of an entity with their status."""
-    return (await families_of(canon, account_of(caller), (entity,)))[entity.id].list_keys()
+    return (await identity.families_of(canon, account_of(caller), (entity,)))[entity.id].list_keys()
 
 
 async def _list_observations(canon: Canon, caller: Caller, *, entity_id: str, **page: int) -> Reply:
     (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
     found = await canon.state.observations_newest(sorted(family_of(entity)), **page)
-    observations = [present_observation(each, entity) for each in found.items]
+    observations = [shapes.present_observation(each, entity) for each in found.items]
     return {"observations": observations, "total": found.total, **page}
 
 
-def _show_origin(origin: Origin) -> Json:
-    return SOURCE(origin.source) if origin.source else _CITED(origin)
+def _show_origin(origin: Origin) -> shapes.Json:
+    return shapes.SOURCE(origin.source) if origin.source else _CITED(origin)
 
 
 async def _trace_field(canon: Canon, caller: Caller, *, entity_id: str, field: str) -> Reply:
@@ -136,10 +103,10 @@ async def _trace_field(canon: Canon, caller: Caller, *, entity_id: str, field: s
     return {
         "field": traced.field,
         "value": traced.value,
-        "source_observation": WITNESS(first),
+        "source_observation": shapes.WITNESS(first),
         "source_material": _show_origin(traced.origins[0]),
         "observed_at": render_instant(first.seen_at),
-        "contributing_observations": [WITNESS(each) for each in traced.observations],
+        "contributing_observations": [shapes.WITNESS(each) for each in traced.observations],
         "contributing_sources": list(sources.values()),
         "places": [VALUE_LOCATION(each) for each in await locate_value(canon, caller, traced)],
     }
@@ -173,7 +140,8 @@ async def _explain_fields(
     return Noted(
         reply=reply,
         parts=tuple(
-            SOURCE_LINK.link_to(each.id, each.title or each.file_name or "") for each in known
+            shapes.SOURCE_LINK.link_to(each.id, each.title or each.file_name or "")
+            for each in known
         ),
     )
 
@@ -189,10 +157,10 @@ async def _retrieve_entities(
 ) -> Reply:
     page = await list_entities(canon, caller, user_id, query)
     return {
-        "entities": await rows_of(canon, caller, page.items, snapshots=snapshots),
+        "entities": await shapes.rows_of(canon, caller, page.items, snapshots=snapshots),
         "total": page.total,
         "excluded_merged": not query.include_merged,
-        **next_offset(query.offset, len(page.items), page.total),
+        **shapes.next_offset(query.offset, len(page.items), page.total),
     }
 
 
@@ -206,32 +174,36 @@ async def _find_entities(
     limit: int,
     snapshots: bool | None,
 ) -> Reply:
-    entities, statuses, more = await find_by_identifier(canon, caller, identifier, entity_type)
+    entities, statuses, more = await identity.find_by_identifier(
+        canon, caller, identifier, entity_type
+    )
     shown, total = entities[offset : offset + limit], len(entities)
     return {
-        "entities": await rows_of(canon, caller, shown, snapshots=snapshots, statuses=statuses),
+        "entities": await shapes.rows_of(
+            canon, caller, shown, snapshots=snapshots, statuses=statuses
+        ),
         "total": total,
         "truncated": more,
-        **next_offset(offset, len(shown), total),
+        **shapes.next_offset(offset, len(shown), total),
     }
 
 
 async def _merge_entities(
     canon: Canon, caller: Caller, *, reason: str | None, **asked: Any
-) -> MergeResult:
-    return await merge_records(canon, caller, reason=reason or "", **asked)
+) -> identity.MergeResult:
+    return await identity.merge_records(canon, caller, reason=reason or "", **asked)
 
 
 async def _unmerge_entity(
     canon: Canon, caller: Caller, *, parts: Collection[str] | None, **asked: Any
-) -> MergeResult:
+) -> identity.MergeResult:
     if parts is not None:
         return await split_records(canon, caller, parts=parts, **asked)
-    return await unmerge_records(canon, caller, **asked)
+    return await identity.unmerge_records(canon, caller, **asked)
 
 
 async def _edit_aliases(canon: Canon, caller: Caller, *, field: str, **asked: Any) -> Reply:
-    entity = await edit_aliases(canon, caller, name=field, **asked)
+    entity = await identity.edit_aliases(canon, caller, name=field, **asked)
     fields = (await fields_of(canon, caller, (entity,)))[entity.id]
     keys = await keys_of(canon, caller, entity)
     return _EDITED(entity, field=field, values=fields.get(field, ()), keys=keys)
@@ -239,8 +211,8 @@ async def _edit_aliases(canon: Canon, caller: Caller, *, field: str, **asked: An
 
 async def _list_duplicates(canon: Canon, caller: Caller, **asked: Any) -> Reply:
     account = account_of(caller)
-    found = await duplicates_within(canon, caller, account, **asked)
-    pairs = await evidence_for(canon, account, found.pairs)
+    found = await identity.duplicates_within(canon, caller, account, **asked)
+    pairs = await identity.evidence_for(canon, account, found.pairs)
     return _DUPLICATES(found, pairs=pairs)
 
 
@@ -253,14 +225,16 @@ async def _list_events(canon: Canon, caller: Caller, *, query: TimelineQuery) ->
     roots = {each.id: each for each in entities.values()} if query.superseded else {}
     current = {entry.event_id for each in roots.values() for entry in entries_current(each)}
     events = [
-        present_event(e, entities, superseded=e.id not in current if query.superseded else None)
+        shapes.present_event(
+            e, entities, superseded=e.id not in current if query.superseded else None
+        )
         for e in page.items
     ]
     return {"events": events, "total": page.total}
 
 
 _TYPE_MAX: Final = 100  # longer texts are no type of a relation
-_CREATED: Final = Shape(**RELATION.fields, existing=given_field(BOOLEAN))
+_CREATED: Final = Shape(**shapes.RELATION.fields, existing=given_field(BOOLEAN))
 _EDGE_SNAPSHOT: Final = reply_of(
     "get_relationship_snapshot",
     provenance=lambda edge: {name: edge.origins.get(name, edge.id) for name in edge.properties},
@@ -272,14 +246,14 @@ async def _create_relationship(
     canon: Canon, caller: Caller, *, source_entity_id: str, target_entity_id: str, **asked: Any
 ) -> Reply:
     ends = (source_entity_id, target_entity_id)
-    relation, existing = await relate_entities(canon, caller, ends=ends, **asked)
+    relation, existing = await relationships.relate_entities(canon, caller, ends=ends, **asked)
     return _CREATED(relation, existing=existing)
 
 
 async def _list_relationships(canon: Canon, caller: Caller, **asked: Any) -> Reply:
-    edges, total = await list_relationships(canon, caller, **asked)
+    edges, total = await relationships.list_relationships(canon, caller, **asked)
     page = {"limit": asked["limit"], "offset": asked["offset"]}
-    return {"relationships": [RELATION(each) for each in edges], "total": total, **page}
+    return {"relationships": [shapes.RELATION(each) for each in edges], "total": total, **page}
 
 
 async def _list_related(
@@ -298,8 +272,8 @@ async def _list_related(
     related = await traverse_related(canon, caller, start, types=types, **how)
     wanted = related.entities if include_entities else ()
     return {
-        "entities": await rows_of(canon, caller, wanted, snapshots=True),
-        "relationships": [RELATION(each) for each in related.relations],
+        "entities": await shapes.rows_of(canon, caller, wanted, snapshots=True),
+        "relationships": [shapes.RELATION(each) for each in related.relations],
         "total_entities": len(related.entities),
         "total_relationships": len(related.relations),
         "hops_traversed": related.hops,
@@ -311,55 +285,59 @@ async def _show_neighbourhood(canon: Canon, caller: Caller, arguments: Arguments
     if arguments["node_type"] == "source":
         return await _source_neighbourhood(canon, caller, arguments)
     wanted = entity_id_in(arguments["node_id"], "/node_id")
-    entity, around = await neighbourhood_of_entity(canon, caller, wanted)
+    entity, around = await relationships.neighbourhood_of_entity(canon, caller, wanted)
     fields = await fields_of(canon, caller, (entity, *around.entities))
-    reply: Json = {
+    reply: shapes.Json = {
         "node_id": entity.id,
         "node_type": "entity",
-        "entity": ENTITY(entity),
+        "entity": shapes.ENTITY(entity),
         "entity_snapshot": dict(fields[entity.id]),
     }
     if arguments["include_observations"]:
-        reply["observations"] = [present_observation(o, entity) for o in around.observations]
+        reply["observations"] = [shapes.present_observation(o, entity) for o in around.observations]
     if arguments["include_sources"]:
-        reply["related_sources"] = [SOURCE(each) for each in around.sources]
+        reply["related_sources"] = [shapes.SOURCE(each) for each in around.sources]
     return reply | await _shared_members(canon, caller, around, arguments, fields)
 
 
-async def _source_neighbourhood(canon: Canon, caller: Caller, arguments: Arguments) -> Json:
-    wanted = source_id_in(arguments["node_id"], "/node_id")
-    source, around = await neighbourhood_of_source(canon, caller, wanted)
+async def _source_neighbourhood(canon: Canon, caller: Caller, arguments: Arguments) -> shapes.Json:
+    wanted = shapes.source_id_in(arguments["node_id"], "/node_id")
+    source, around = await relationships.neighbourhood_of_source(canon, caller, wanted)
     fields = await fields_of(canon, caller, around.entities)
-    reply: Json = {"node_id": source.id, "node_type": "source", "source_material": SOURCE(source)}
+    reply: shapes.Json = {
+        "node_id": source.id,
+        "node_type": "source",
+        "source_material": shapes.SOURCE(source),
+    }
     if arguments["include_sources"]:
         reply["related_sources"] = []
     if arguments["include_observations"]:
         owner = {each: e for e in around.entities for each in (e.id, *e.members)}
         seen = (o for o in around.observations if o.entity_id in owner)
-        reply["observations"] = [present_observation(o, owner[o.entity_id]) for o in seen]
+        reply["observations"] = [shapes.present_observation(o, owner[o.entity_id]) for o in seen]
     return reply | await _shared_members(canon, caller, around, arguments, fields)
 
 
 async def _shared_members(
     canon: Canon,
     caller: Caller,
-    around: Neighbourhood,
+    around: relationships.Neighbourhood,
     arguments: Arguments,
     fields: Mapping[str, Mapping[str, Any]],
-) -> Json:
-    reply: Json = {"truncated": around.truncated}
+) -> shapes.Json:
+    reply: shapes.Json = {"truncated": around.truncated}
     if arguments["include_relationships"]:
-        reply["relationships"] = [RELATION(each) for each in around.relations]
+        reply["relationships"] = [shapes.RELATION(each) for each in around.relations]
         reply["related_entities"] = [
-            ENTITY(each, snapshot=fields[each.id]) for each in around.entities
+            shapes.ENTITY(each, snapshot=fields[each.id]) for each in around.entities
         ]
     if arguments["include_events"]:
         entities = await survivors_of(canon, caller, around.events)
-        reply["timeline_events"] = [present_event(each, entities) for each in around.events]
+        reply["timeline_events"] = [shapes.present_event(each, entities) for each in around.events]
     return reply
 
 
-RUNS: Final[dict[str, Run]] = runs_of(
+RUNS: Final[dict[str, Run]] = shapes.runs_of(
     get_entity_snapshot=get_snapshot,
     list_observations=_list_observations,
     get_field_provenance=_trace_field,
@@ -375,5 +353,5 @@ RUNS: Final[dict[str, Run]] = runs_of(
     get_related_entities=_list_related,
     create_relationship=_create_relationship,
     list_relationships=_list_relationships,
-    get_relationship_snapshot=(read_relationship, _EDGE_SNAPSHOT),
+    get_relationship_snapshot=(relationships.read_relationship, _EDGE_SNAPSHOT),
 ) | {"get_graph_neighborhood": _show_neighbourhood}

@@ -4,15 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import (
-    account_of,
-    require_account,
-    require_item,
-    require_readable,
-    within_account,
-)
 from canonry.gateway.limits import Limits, checked_text, measure_arguments
 from canonry.gateway.replies import OBJECT, Shape, array, given_field
 from canonry.gateway.tool import Arguments, Reply, Run
@@ -88,12 +82,12 @@ async def _ingest_records(canon: Canon, caller: Caller, arguments: Arguments) ->
 
 
 async def _show_recorded(canon: Canon, caller: Caller, recorded: RecordOutcome) -> shapes.Json:
-    doubtful = await evidence_for(canon, account_of(caller), recorded.duplicates)
+    doubtful = await evidence_for(canon, lookup.account_of(caller), recorded.duplicates)
     return _RECORDED(recorded, possible_duplicates=doubtful)
 
 
 async def _ingest_file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    account = require_account(caller, arguments.get("user_id"))
+    account = lookup.require_account(caller, arguments.get("user_id"))
     if arguments.get("mime_type") is None:
         message = "Name the media type of the file in `mime_type`, such as application/pdf."
         raise InvalidInput("file.mime-type", message, path="/mime_type")
@@ -119,11 +113,11 @@ async def _ingest_file(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 
 async def _upload_file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    account = account_of(caller)
+    account = lookup.account_of(caller)
     other = None
     if (named := arguments.get("source_material_id")) is not None:
         wanted = shapes.source_id_in(named, "/source_material_id")
-        other = (await require_item(canon, within_account(caller), Source, wanted)).id
+        other = (await lookup.require_item(canon, lookup.within_account(caller), Source, wanted)).id
     properties = _read_properties(arguments)
     path = checked_text(arguments["file_path"], _PATH_MAX, path="/file_path")
     file = await read_local(canon, path)
@@ -142,8 +136,8 @@ async def _show_snapshots(
 ) -> list[shapes.Json] | None:
     if done.run is None:
         return None
-    ids = await entities_of(canon, account_of(caller), done)
-    entities = await require_readable(canon, caller, Entity, ids[:SHOWN_MAX])
+    ids = await entities_of(canon, lookup.account_of(caller), done)
+    entities = await lookup.require_readable(canon, caller, Entity, ids[:SHOWN_MAX])
     fields = await fields_of(canon, caller, entities)
     distinct = {each.id: each for each in entities}
     return [
@@ -172,7 +166,7 @@ def _read_properties(arguments: Arguments) -> Mapping[str, Any] | None:
 
 
 async def _reinterpret_source(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    account = account_of(caller)
+    account = lookup.account_of(caller)
     config = arguments["interpretation_config"]
     source_id = shapes.source_id_in(arguments["source_id"], "/source_id")
     done = await reinterpret_source(canon, caller, account, source_id, config)
@@ -188,7 +182,7 @@ async def _reinterpret_source(canon: Canon, caller: Caller, arguments: Arguments
 async def _sign_url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     path = checked_text(arguments["file_path"], _PATH_MAX, path="/file_path")
     seconds = int(arguments["expires_in"])
-    return _LINK(await sign_url(canon, account_of(caller).user_id, path, seconds))
+    return _LINK(await sign_url(canon, lookup.account_of(caller).user_id, path, seconds))
 
 
 RUNS: Final[dict[str, Run]] = {

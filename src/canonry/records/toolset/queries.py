@@ -10,13 +10,7 @@ from canonry.gateway.replies import Shape, array, enum, given_field
 from canonry.gateway.tool import Reply, Run
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.log.schemas.truth_types import type_named
-from canonry.records.domain.queries import (
-    Group,
-    LeftOutRecords,
-    RecordSelection,
-    SumRequest,
-    format_sum,
-)
+from canonry.records.domain import queries
 from canonry.records.toolset import shapes
 from canonry.records.toolset.contract import entries, published, reply_of, shape_in, shape_of
 from canonry.records.usecases.corrections import list_unclear, settle_values
@@ -39,8 +33,8 @@ SUM: Final = shape_of("sum")
 LEFT_OUT: Final = shape_of("left_out")
 
 
-def _read_selection(asked: Mapping[str, Any]) -> RecordSelection:
-    return RecordSelection(
+def _read_selection(asked: Mapping[str, Any]) -> queries.RecordSelection:
+    return queries.RecordSelection(
         entity_type=asked["entity_type"],
         conditions=asked["filters"],
         dates=(asked["after_date"], asked["before_date"]),
@@ -68,7 +62,7 @@ async def _sum_records(
     canon: Canon,
     caller: Caller,
     *,
-    summing: SumRequest,
+    summing: queries.SumRequest,
     offset: int,
     limit: int,
     most: int,
@@ -93,12 +87,12 @@ async def _sum_records(
     }
 
 
-def _show_sum(group: Group, most: int, *, adds: bool) -> shapes.Json:
-    added = format_sum(group.sum) if adds else None
+def _show_sum(group: queries.Group, most: int, *, adds: bool) -> shapes.Json:
+    added = queries.format_sum(group.sum) if adds else None
     return SUM(None, group=group.key, sum=added, **_show_ids(group, most))
 
 
-def _show_ids(records: Group | LeftOutRecords, most: int) -> dict[str, Any]:
+def _show_ids(records: queries.Group | queries.LeftOutRecords, most: int) -> dict[str, Any]:
     """Return the number of records, and the ids of the first ones."""
     count, shown = len(records.ids), records.ids[:most]
     return {"count": count, "entity_ids": shown, "more_ids": count - len(shown) or None}

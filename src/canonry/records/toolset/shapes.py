@@ -9,16 +9,9 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require_item, within_account
+from canonry.gateway import tables
 from canonry.gateway.limits import checked_text
 from canonry.gateway.replies import OBJECT, WORD, Field, Shape
-from canonry.gateway.tables import (
-    CallArguments,
-    FieldTable,
-    ReadValue,
-    compose_arguments,
-    fill_parameters,
-    read_arguments,
-)
 from canonry.gateway.tool import Arguments, File, Reply, Run, Variables
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Source, alias_of
@@ -220,14 +213,14 @@ def read_instant(value: str, path: str, *, end_of_day: bool = False) -> Instant:
     return parse_instant(text, path=path)
 
 
-def _offset(value: float, path: str, _: CallArguments) -> int:
+def _offset(value: float, path: str, _: tables.CallArguments) -> int:
     if value > _COUNTED_MAX:
         message = f"{path} is {int(value)}; it must be at most {_COUNTED_MAX}."
         raise InvalidInput("number.too-large", message, path=path, limit=_COUNTED_MAX)
     return int(value)
 
 
-READERS: Final[Mapping[str, ReadValue]] = {
+READERS: Final[Mapping[str, tables.ReadValue]] = {
     "day_end": lambda value, path, _: read_instant(value, path, end_of_day=True),
     "entity": lambda value, path, _: entity_id_in(value, path),
     "field_specs": lambda value, _path, _asking: [
@@ -249,7 +242,7 @@ READERS: Final[Mapping[str, ReadValue]] = {
     "source": lambda value, path, _: source_id_in(value, path),
     "whole": lambda value, _path, _asking: int(value),
 }
-DEFAULTING: Final[Mapping[str, ReadValue]] = {
+DEFAULTING: Final[Mapping[str, tables.ReadValue]] = {
     "conditions": lambda value, _path, _asking: tuple(
         Condition(
             field=checked_text(each["field"], NAME_MAX, path="/field"),
@@ -285,7 +278,7 @@ def as_json(value: Any) -> str:
     return encode_json(value).decode()
 
 
-TABLE: Final = FieldTable(__package__, readers=READERS, defaulting=DEFAULTING)
+TABLE: Final = tables.FieldTable(__package__, readers=READERS, defaulting=DEFAULTING)
 SOURCE_LINK: Final = TABLE.make_resource("source", _source_json)
 FILE: Final = TABLE.make_resource("file", _file_content)
 
@@ -299,12 +292,12 @@ def reading_run(
     a dataclass is made of those that are its fields. `shown` makes the reply of its result.
     """
     readings = TABLE.list_readings(TABLE.tools[name]["takes"])
-    compose = compose_arguments(operation, readings, ("canon", "caller"))
+    compose = tables.compose_arguments(operation, readings, ("canon", "caller"))
 
     @wraps(operation)  # `canonry tools` shows where this is
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-        values = read_arguments(readings, CallArguments(arguments))
-        found = await operation(canon, caller, **compose(fill_parameters(readings, values)))
+        values = tables.read_arguments(readings, tables.CallArguments(arguments))
+        found = await operation(canon, caller, **compose(tables.fill_parameters(readings, values)))
         own = () if shown is None else shown.given
         return shown(found, **{n: values[n] for n in own if n in values}) if shown else found
 

@@ -6,6 +6,7 @@ from itertools import chain, combinations, islice
 from typing import Any, Final, TypeAlias
 
 from canonry.canon.judging.known_items import Backing, make_relation
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -14,18 +15,6 @@ from canonry.canon.session.commit_change import (
     commit_change,
     first_made,
     require_standing,
-)
-from canonry.canon.session.lookup import (
-    Account,
-    account_of,
-    readable_spaces,
-    require_account,
-    require_all,
-    require_item,
-    require_itself,
-    require_readable,
-    require_same_space,
-    within_account,
 )
 from canonry.canon.session.paging import OF_RECORD, every_match, run_aside
 from canonry.canon.session.traversal import separate_entities
@@ -39,15 +28,7 @@ from canonry.log.schemas.schemas import ACYCLIC, EntitySchema
 from canonry.log.schemas.truth_types import PLURALS, similar_types, type_named
 from canonry.readmodels.ports.state import IdentifierQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.records.domain.assertions import (
-    CONFUSABLE_NAME,
-    Family,
-    KeyStatus,
-    Warned,
-    make_family,
-    names_today,
-    reason_of,
-)
+from canonry.records.domain import assertions
 from canonry.records.domain.interpretations import NAME_MAX
 from canonry.records.usecases.corrections import make_user_observation, source_of_statement
 from canonry.records.usecases.record_entities import Duplicate, SideEvidence
@@ -93,11 +74,11 @@ async def edit_aliases(
             `alias.too-many`, `alias.current` or `alias.unknown`.
         NotFound: `entity.unknown`.
     """
-    account, inner = require_account(caller, user_id), within_account(caller)
+    account, inner = lookup.require_account(caller, user_id), lookup.within_account(caller)
     _require_sound(add=add, remove=remove)
 
     async def prepare_change(_: NewId) -> Change:
-        root = await require_item(canon, inner, Entity, entity_id)
+        root = await lookup.require_item(canon, inner, Entity, entity_id)
         entity = await find_addressed(canon, root, entity_id)
         items = await canon.space_scope(account.space).items_by_id(entity.members)
         members = [each for each in items.values() if isinstance(each, Entity)]
@@ -111,14 +92,14 @@ async def edit_aliases(
         return Change(entries=entries, reads=frozenset((*map(item_key, ids), *types)))
 
     await commit_change(canon, inner, account.space, prepare_change)
-    return await require_item(canon, inner, Entity, entity_id)
+    return await lookup.require_item(canon, inner, Entity, entity_id)
 
 
 @dataclass(slots=True, kw_only=True)
 class _AliasEdit:
     """An edit of an entity; `kept` is its new list, `gone` the removed texts."""
 
-    account: Account
+    account: lookup.Account
     name: str
     add: Sequence[str]
     remove: Sequence[str]
@@ -179,7 +160,7 @@ class _AliasEdit:
         for one in (self.entity, *members) if wanted else ():
             instead = {self.name: self.kept} if one is self.entity else {}
             schema = self.schemas.get(one.entity_type)
-            today = names_today(without_members(one), schema, instead)
+            today = assertions.names_today(without_members(one), schema, instead)
             current_keys = set(map(identity_keys.searchable_text, today))
             current |= current_keys & wanted
             confusables = {
@@ -223,8 +204,8 @@ def _require_sound(**lists: Sequence[str]) -> None:
 
 
 async def families_of(
-    canon: Canon, account: Account, entities: Sequence[Entity]
-) -> Mapping[EntityId, Family]:
+    canon: Canon, account: lookup.Account, entities: Sequence[Entity]
+) -> Mapping[EntityId, assertions.Family]:
     """Return each entity's family: the entities merged into it, and their current names."""
     ids = {member for each in entities for member in each.members}
     spaces = {each.space for each in entities}
@@ -232,7 +213,7 @@ async def families_of(
     members = {i: e for i, e in found.items() if isinstance(e, Entity)}
     schemas = await schemas_for(canon, account, (*entities, *members.values()))
     return {
-        each.id: make_family(
+        each.id: assertions.make_family(
             each,
             [members[member] for member in each.members if member in members],
             schemas if each.space == account.space else {},
@@ -251,12 +232,12 @@ _BEGINNING_MIN: Final = 2  # the shortest text that is matched as a beginning
 
 async def find_by_identifier(
     canon: Canon, caller: Caller, identifier: str, entity_type: str | None
-) -> tuple[Sequence[Entity], Mapping[EntityId, KeyStatus], bool]:
+) -> tuple[Sequence[Entity], Mapping[EntityId, assertions.KeyStatus], bool]:
     """Find up to 100 entities: by the exact text, by its other forms, by its beginning.
 
     Also return the status of the identifier for exact matches, and whether there are more.
     """
-    spaces = await readable_spaces(canon, caller)
+    spaces = await lookup.readable_spaces(canon, caller)
     wanted = None if entity_type is None else type_named(entity_type)
     keys = identity_keys.possible_forms(identifier)
     found: dict[EntityId, Entity] = {}
@@ -278,7 +259,9 @@ async def find_by_identifier(
             more = more or pages[key].total > FOUND_MAX
     more = more or len(found) > FOUND_MAX
     entities = tuple(found.values())[:FOUND_MAX]
-    families = await families_of(canon, account_of(caller), [e for e in entities if e.id in named])
+    families = await families_of(
+        canon, lookup.account_of(caller), [e for e in entities if e.id in named]
+    )
     return entities, {i: families[i].status_of(named[i]) for i in families}, more
 
 
@@ -299,11 +282,11 @@ async def keep_apart(
         NotFound: `entity.unknown`.
         Conflict: `space.foreign`, `entity.retconned` or `entity.already-merged`.
     """
-    space = (await require_item(canon, caller, Entity, one_id)).space
+    space = (await lookup.require_item(canon, caller, Entity, one_id)).space
 
     async def prepare_change(new_id: NewId) -> Change[Relation | None]:
-        one, other = await require_all(canon, caller, Entity, (one_id, other_id))
-        require_same_space(one.space, [other], path="/of")
+        one, other = await lookup.require_all(canon, caller, Entity, (one_id, other_id))
+        lookup.require_same_space(one.space, [other], path="/of")
         require_standing(one, other)
         if one.id == other.id:
             message = (
@@ -346,7 +329,7 @@ EVIDENCE_MAX: Final = 50
 
 
 async def evidence_for(
-    canon: Canon, account: Account, pairs: Sequence[Duplicate]
+    canon: Canon, account: lookup.Account, pairs: Sequence[Duplicate]
 ) -> Sequence[Duplicate]:
     """Return the pairs in their order, each with its evidence."""
     ids = {i for each in pairs for i in (each.entity_id, each.candidate_id)}
@@ -414,7 +397,7 @@ class MergeResult:
     to_id: EntityId
     observations: int
     at: Instant
-    warnings: tuple[Warned, ...] = ()
+    warnings: tuple[assertions.Warned, ...] = ()
 
 
 async def merge_records(
@@ -427,11 +410,11 @@ async def merge_records(
         NotFound: `entity.unknown`.
         Conflict: `entity.already-merged`.
     """
-    account, inner = require_account(caller, user_id), within_account(caller)
+    account, inner = lookup.require_account(caller, user_id), lookup.within_account(caller)
 
-    async def prepare_change(_: NewId) -> Change[tuple[int, tuple[Warned, ...]]]:
-        to = await require_item(canon, inner, Entity, to_id)
-        from_ = await require_itself(canon, inner, from_id)
+    async def prepare_change(_: NewId) -> Change[tuple[int, tuple[assertions.Warned, ...]]]:
+        to = await lookup.require_item(canon, inner, Entity, to_id)
+        from_ = await lookup.require_itself(canon, inner, from_id)
         _require_mergeable(from_, to)
         entry = EntitiesMerged(kept=to.id, merged=from_.id, members=from_.members, reason=reason)
         ids = (to_id, to.id, from_.id, *to.members, *from_.members)
@@ -443,7 +426,7 @@ async def merge_records(
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesMerged))
     count, warnings = receipt.found or (None, ())
     if count is None:  # an earlier call with this idempotency key did it
-        count = (await require_itself(canon, inner, entry.merged)).sightings.count
+        count = (await lookup.require_itself(canon, inner, entry.merged)).sightings.count
     return MergeResult(
         from_id=entry.merged,
         to_id=entry.kept,
@@ -453,7 +436,7 @@ async def merge_records(
     )
 
 
-async def _cycle_warnings(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]:
+async def _cycle_warnings(canon: Canon, from_: Entity, to: Entity) -> tuple[assertions.Warned, ...]:
     """Warn of relations that become cycles by the merge. They do not prevent it."""
     query = RelationQuery(
         spaces=frozenset((to.space,)),
@@ -464,7 +447,7 @@ async def _cycle_warnings(canon: Canon, from_: Entity, to: Entity) -> tuple[Warn
     types = {each.rel_type async for each in every_match(canon.state.relations, query)}
     return tuple(
         [
-            Warned(
+            assertions.Warned(
                 code="relationship.cycle",
                 message=f"The merged entities are connected by {rel_type}, which is now a cycle. "
                 "If they are not one, undo the merge.",
@@ -487,19 +470,19 @@ async def unmerge_records(
         NotFound: `entity.unknown`.
         Conflict: `entity.not-merged`.
     """
-    account, inner = require_account(caller, user_id), within_account(caller)
+    account, inner = lookup.require_account(caller, user_id), lookup.within_account(caller)
 
     async def prepare_change(_: NewId) -> Change:
-        gone = await require_itself(canon, inner, entity_id)
+        gone = await lookup.require_itself(canon, inner, entity_id)
         if gone.merged_into is None:
             message = "This entity was not merged into another one. Name the one that was."
             raise Conflict("entity.not-merged", message, conflicts=[gone.id])
-        kept = await require_item(canon, inner, Entity, gone.merged_into)
+        kept = await lookup.require_item(canon, inner, Entity, gone.merged_into)
         return separate_entities(gone, kept, reason)
 
     receipt = await commit_change(canon, inner, account.space, prepare_change)
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesUnmerged))
-    gone = await require_itself(canon, inner, entry.separated)
+    gone = await lookup.require_itself(canon, inner, entry.separated)
     return MergeResult(
         from_id=gone.id, to_id=entry.kept, observations=gone.observed.count, at=receipt.recorded_at
     )
@@ -548,7 +531,7 @@ class Duplicates:
 async def duplicates_within(
     canon: Canon,
     caller: Caller,
-    account: Account,
+    account: lookup.Account,
     *,
     entity_id: str | None = None,
     entity_type: str | None = None,
@@ -567,7 +550,7 @@ async def duplicates_within(
     about = None
     wanted = None if entity_type is None else type_named(entity_type)
     if entity_id is not None:
-        (about,) = await require_readable(canon, caller, Entity, (entity_id,))
+        (about,) = await lookup.require_readable(canon, caller, Entity, (entity_id,))
         wanted = about.entity_type
     types: Iterable[str | None] = (None,) if wanted is None else sorted(similar_types(wanted))
     entities, more = await first_entities(canon, account, types, compared)
@@ -607,13 +590,15 @@ def _first_pairs(
                 entity_id=one.id,
                 candidate_id=other.id,
                 entity_type=one.entity_type,
-                reason=CONFUSABLE_NAME if rule == _SIMILAR_NAME else reason_of(rule),
+                reason=assertions.CONFUSABLE_NAME
+                if rule == _SIMILAR_NAME
+                else assertions.reason_of(rule),
                 sign=sign,
             )
     return [found[key] for key in sorted(found)], cut
 
 
-async def _entities_near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
+async def _entities_near(canon: Canon, account: lookup.Account, about: Entity) -> Sequence[Entity]:
     """Find entities of the account that share a key or a confusable name with this one."""
     ((_, signs),) = await _signs_of(canon, account, (about,))
     texts = {identity_keys.searchable_text(sign) for _, sign in signs}
@@ -631,7 +616,7 @@ async def _entities_near(canon: Canon, account: Account, about: Entity) -> Seque
 
 
 async def _signs_of(
-    canon: Canon, account: Account, entities: Sequence[Entity]
+    canon: Canon, account: lookup.Account, entities: Sequence[Entity]
 ) -> Sequence[tuple[Entity, Collection[tuple[str, str]]]]:
     """Return each entity with all keys and confusable names that its family ever had."""
     schemas = await schemas_for(canon, account, entities)

@@ -23,20 +23,9 @@ from canonry.canon.session.paging import OF_RECORD, Pace, every_item, run_aside
 from canonry.language.texts.sentences import Cut, Excerpt, cut_excerpts
 from canonry.log.entries import Entry, Made
 from canonry.log.folding import item_key
+from canonry.log.items import sources
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Relation, RelationDraft
-from canonry.log.items.sources import (
-    InterpretationRun,
-    RunDraft,
-    RunStatus,
-    Snippet,
-    SnippetDraft,
-    Source,
-    SourceDraft,
-    SourceType,
-    run_id_of,
-    source_id_of,
-)
 from canonry.log.schemas.narrative import NAME, PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, TruthRelation
 from canonry.models.outside_services import ASKED
@@ -168,12 +157,12 @@ async def require_quota(canon: Canon, account: Account) -> None:
     limit, now = canon.policy.truth.interpretations, canon.clock.now()
     if limit is None:
         return
-    charged: list[InterpretationRun] = []
+    charged: list[sources.InterpretationRun] = []
     async for run in every_item(partial(canon.state.runs_newest, frozenset((account.space,)))):
         if len(charged) >= limit or run.created_at <= now - _WINDOW:
             break
         # Only the last batch of a file counts.
-        whole = run.status is RunStatus.COMPLETED and BATCH not in run.config
+        whole = run.status is sources.RunStatus.COMPLETED and BATCH not in run.config
         if whole and run.config.get("provider") not in _HANDED_OVER:
             charged.append(run)
     if len(charged) < limit:
@@ -195,7 +184,7 @@ _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
 _NONE: Final = Change(entries=(), reads=frozenset(), found=0)
 
 
-async def restate_run(canon: Canon, caller: Caller, account: Account, run: RunDraft) -> int:
+async def restate_run(canon: Canon, caller: Caller, account: Account, run: sources.RunDraft) -> int:
     """Add the run's observations again for entities that were contradicted since.
 
     Return the number of added observations. Each batch of a source has a commit of its own.
@@ -213,15 +202,15 @@ async def restate_run(canon: Canon, caller: Caller, account: Account, run: RunDr
 
 
 async def _find_batch(
-    canon: Canon, account: Account, last: RunDraft, number: int
-) -> InterpretationRun | None:
-    run_id = run_id_of(last.source_id, {**last.config, BATCH: number})
+    canon: Canon, account: Account, last: sources.RunDraft, number: int
+) -> sources.InterpretationRun | None:
+    run_id = sources.run_id_of(last.source_id, {**last.config, BATCH: number})
     found = (await canon.space_scope(account.space).items_by_id((run_id,))).get(run_id)
-    return found if isinstance(found, InterpretationRun) else None
+    return found if isinstance(found, sources.InterpretationRun) else None
 
 
 async def _restate_one(
-    canon: Canon, caller: Caller, account: Account, run: RunDraft, after: int
+    canon: Canon, caller: Caller, account: Account, run: sources.RunDraft, after: int
 ) -> int:
     """Restate one run, whose observations begin after `after` others of its source."""
 
@@ -263,7 +252,7 @@ async def _restate_one(
 
 
 async def _run_observations(
-    canon: Canon, account: Account, run: RunDraft, after: int
+    canon: Canon, account: Account, run: sources.RunDraft, after: int
 ) -> AsyncIterator[Observation]:
     """Yield the run's observations in order, each statement once.
 
@@ -302,8 +291,8 @@ class RecordOutcome:
     `total` counts the records kept; `records` holds the first of them.
     """
 
-    source: SourceDraft
-    run: RunDraft
+    source: sources.SourceDraft
+    run: sources.RunDraft
     records: Sequence[RecordedEntity]
     total: int
     duplicates: Sequence[Duplicate]
@@ -322,7 +311,7 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
     account, source = statement.account, statement.source
     weight = len(statement.records) * OF_RECORD
     weight += await run_aside(weight, lambda: require_bounds(statement.records))
-    run_id = RunId(run_id_of(source.id, statement.config))
+    run_id = RunId(sources.run_id_of(source.id, statement.config))
     pace = Pace(progress=caller.progress, total=_PHASES * len(statement.records), weight=weight)
 
     async def prepare_change(new_id: NewId) -> Change[RecordOutcome]:
@@ -331,42 +320,35 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
         known = await own.items_by_id((account.space, source.id, run_id))
         before, made = known.get(source.id), known.get(run_id)
         reading = await read_records(
-            canon, statement, run_id, pace, again=isinstance(made, InterpretationRun)
+            canon, statement, run_id, pace, again=isinstance(made, sources.InterpretationRun)
         )
         weighed = await _weight_before(canon, source) if reading.again else None
         reading = replace(reading, heavier=weighed is not None and weighed < statement.priority)
         recording = await record_entities(canon, reading, new_id, pace)
         warnings = (*_all_warnings(statement, reading, weighed), *recording.warnings)
-        run: RunDraft | None = made if isinstance(made, InterpretationRun) else None
+        run: sources.RunDraft | None = made if isinstance(made, sources.InterpretationRun) else None
         entries: list[Entry] = [*opening_entries(account, known)]
-        if not isinstance(before, Source):
+        if not isinstance(before, sources.Source):
             entries.append(Made(thing=source))
         if run is None or (statement.repeatable and recording.entries):
             entries += (Made(thing=schema) for schema in reading.registered)
             entries += recording.entries
         edges = {each.id: each for each in _member_edges(statement, recording)}
         if run is None:
-            told: list[RelationDraft | SnippetDraft] = [*edges.values(), *_make_excerpts(statement)]
+            told: list[RelationDraft | sources.SnippetDraft] = [
+                *edges.values(),
+                *_make_excerpts(statement),
+            ]
             beside = {str(each.id): each for each in told}
             there = await own.items_by_id(beside)
             # Existing relations and snippets stay; withdrawn or erased ones are made again.
-            stands = {i for i, item in there.items() if isinstance(item, Relation | Snippet)}
+            stands = {
+                i for i, item in there.items() if isinstance(item, Relation | sources.Snippet)
+            }
             entries += (Made(thing=e) for i, e in beside.items() if i not in stands)
-            run = RunDraft(
-                id=run_id,
-                space=statement.account.space,
-                source_id=statement.source.id,
-                config=dict(statement.config),
-                status=RunStatus.COMPLETED,
-                entities_created=recording.entities,
-                observations_created=len(recording.kept),
-                fragments=recording.fragments,
-                warnings=tuple(dict.fromkeys(each.code for each in warnings)),
-                started_at=statement.started_at,
-                ended_at=canon.clock.now(),
-            )
+            run = _make_run(canon, statement, run_id, recording, warnings)
             entries.append(Made(thing=run))
-        known_source = before if isinstance(before, Source) else None
+        known_source = before if isinstance(before, sources.Source) else None
         recorded = _make_outcome(statement, known_source, run, recording, warnings)
         ids = (account.space, source.id, run_id, *edges)
         reads = frozenset().union(recording.reads, reading.reads, map(item_key, ids))
@@ -379,10 +361,32 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
     return found if receipt.found is not None else _as_first_reported(found, receipt)
 
 
+def _make_run(
+    canon: Canon,
+    statement: SourceStatement,
+    run_id: RunId,
+    recording: Recording,
+    warnings: Sequence[Warned],
+) -> sources.RunDraft:
+    return sources.RunDraft(
+        id=run_id,
+        space=statement.account.space,
+        source_id=statement.source.id,
+        config=dict(statement.config),
+        status=sources.RunStatus.COMPLETED,
+        entities_created=recording.entities,
+        observations_created=len(recording.kept),
+        fragments=recording.fragments,
+        warnings=tuple(dict.fromkeys(each.code for each in warnings)),
+        started_at=statement.started_at,
+        ended_at=canon.clock.now(),
+    )
+
+
 def _make_outcome(
     statement: SourceStatement,
-    known: Source | None,
-    run: RunDraft,
+    known: sources.Source | None,
+    run: sources.RunDraft,
     recording: Recording,
     warnings: Sequence[Warned],
 ) -> RecordOutcome:
@@ -404,7 +408,7 @@ def _make_outcome(
 
 def _as_first_reported(found: RecordOutcome, receipt: Receipt[RecordOutcome]) -> RecordOutcome:
     """Return the outcome of a retry as the reply of the earlier call."""
-    made = {each.id for each in receipt.drafts_made(SourceDraft, EntityDraft)}
+    made = {each.id for each in receipt.drafts_made(sources.SourceDraft, EntityDraft)}
     seen: dict[EntityId, list[ObservationId]] = {}
     for each in receipt.drafts_made(ObservationDraft):
         if isinstance(each, ObservationDraft):
@@ -422,7 +426,7 @@ def _as_first_reported(found: RecordOutcome, receipt: Receipt[RecordOutcome]) ->
     return replace(found, records=records, observations=observations, again=again)
 
 
-async def _weight_before(canon: Canon, source: SourceDraft) -> int | None:
+async def _weight_before(canon: Canon, source: sources.SourceDraft) -> int | None:
     """Return the priority of the source's last observation."""
     page = await canon.state.observations_from(source.id, limit=1, offset=0)
     if page.total > 1:
@@ -430,10 +434,10 @@ async def _weight_before(canon: Canon, source: SourceDraft) -> int | None:
     return page.items[0].priority if page.items else None
 
 
-def _make_excerpts(statement: SourceStatement) -> Sequence[SnippetDraft]:
+def _make_excerpts(statement: SourceStatement) -> Sequence[sources.SnippetDraft]:
     source = statement.source
     return [
-        SnippetDraft(
+        sources.SnippetDraft(
             id=SnippetId(content_id(source.id, "excerpt", str(index))),
             space=source.space,
             source_id=source.id,
@@ -473,14 +477,14 @@ def _member_edges(statement: SourceStatement, recording: Recording) -> Iterator[
 
 def source_of_content(
     account: Account,
-    source_type: SourceType,
+    source_type: sources.SourceType,
     content: bytes,
     properties: Mapping[str, Any] | None = None,
-) -> SourceDraft:
+) -> sources.SourceDraft:
     """Make a source that contains its JSON; equal content of one user is the same source."""
     digest = sha256(content).hexdigest()
-    return SourceDraft(
-        id=source_id_of(account.user_id, digest),
+    return sources.SourceDraft(
+        id=sources.source_id_of(account.user_id, digest),
         space=account.space,
         doc_id=digest,
         title="",
@@ -535,7 +539,7 @@ async def ingest_records(
     content, records = await run_aside(
         weight, lambda: (canonical_json(entities), list(map(_read_given, entities)))
     )
-    source = source_of_content(account, SourceType.RECORDS, content, provenance)
+    source = source_of_content(account, sources.SourceType.RECORDS, content, provenance)
     statement = SourceStatement(
         account=account,
         source=source,
@@ -596,9 +600,9 @@ async def record_batches(
         batch_caller = derive_step(
             _scaled_caller(caller, number * TOGETHER, TOGETHER, total), f"batch {number}"
         )
-        run_id = RunId(run_id_of(batch.source.id, batch.config))
+        run_id = RunId(sources.run_id_of(batch.source.id, batch.config))
         run = await canon.space_scope(batch.account.space).find_item(run_id)
-        recorded = isinstance(run, InterpretationRun)
+        recorded = isinstance(run, sources.InterpretationRun)
         if not recorded or await find_earlier_commit(canon, batch_caller, statement.account.space):
             whole = _add_batch(whole, await record_source(canon, batch_caller, batch))
     batch = replace(statement, records=_batch_of(records, last))

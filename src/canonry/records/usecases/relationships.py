@@ -4,28 +4,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Final
 
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
-from canonry.canon.session.lookup import (
-    Account,
-    account_of,
-    readable_scope,
-    require_all,
-    require_item,
-    require_readable,
-    within_account,
-)
 from canonry.canon.session.paging import every_match
 from canonry.canon.session.traversal import DIRECTIONS, traverse_related
-from canonry.log.entries import (
-    Entry,
-    EvidenceLinked,
-    Made,
-    RelationDetailed,
-    RelationEnded,
-    RelationResumed,
-)
+from canonry.log import entries as log
 from canonry.log.folding import item_key, relations_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Relation, RelationDraft, Repetition
@@ -34,15 +19,9 @@ from canonry.log.schemas.identity_keys import KeyReader, key_mark
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import ACYCLIC, EntitySchema, TruthRelation
 from canonry.log.schemas.truth_types import TRUTH_TYPES
+from canonry.readmodels import timeline
 from canonry.readmodels.ports.state import RelationQuery, TimelineQuery
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.readmodels.timeline import (
-    TimelineEntry,
-    TimelineEvent,
-    entries_current,
-    event_of,
-    join_edges,
-)
 from canonry.records.domain.snapshots import predict_fields
 from canonry.records.notation.labels import COMPANIONS, NAMED_BY, companions_of
 from canonry.values.errors import Conflict, InvalidInput, NotFound, Unavailable
@@ -124,8 +103,8 @@ def is_edge_kept(edge: RelationDraft, target: Collection[str], named: Collection
 
 
 async def edges_following(
-    canon: Canon, account: Account, changed: Iterable[ChangedEntity]
-) -> tuple[list[Entry], frozenset[str]]:
+    canon: Canon, account: lookup.Account, changed: Iterable[ChangedEntity]
+) -> tuple[list[log.Entry], frozenset[str]]:
     """Return entries that end or resume derived edges, and the keys that they depend on."""
     named = {each.id: each.named_keys for each in changed if each.has_renamed}
     edges: list[Relation] = []
@@ -135,7 +114,7 @@ async def edges_following(
         every = every_match(canon.state.relations, query)
         edges = [e async for e in every if is_derived(e) and e.level is CanonLevel.CANON]
     found = await canon.space_scope(account.space).items_by_id({each.to_id for each in edges})
-    entries: list[Entry] = []
+    entries: list[log.Entry] = []
     for edge in edges:
         target = found.get(edge.to_id)
         identifiers = target.borne if isinstance(target, Entity) else ()
@@ -146,11 +125,11 @@ async def edges_following(
     return entries, frozenset((*map(relations_key, named), *keys))
 
 
-def resume_or_end(edge: Relation) -> Entry:
+def resume_or_end(edge: Relation) -> log.Entry:
     """Return the entry that ends a current derived edge, or resumes an ended one."""
     if edge.ended:
-        return RelationResumed(relation_id=edge.id)
-    return RelationEnded(relation_id=edge.id, until=None, superseded_by=None, reason=_REASON)
+        return log.RelationResumed(relation_id=edge.id)
+    return log.RelationEnded(relation_id=edge.id, until=None, superseded_by=None, reason=_REASON)
 
 
 def is_derived(edge: Relation) -> bool:
@@ -180,15 +159,15 @@ async def relate_entities(
         Unavailable: `relationship.too-far`, the search for a cycle grew too long.
     """
     _require_type(rel_type)
-    account, inner = account_of(caller), within_account(caller)
-    await require_all(canon, inner, Entity, ends)
+    account, inner = lookup.account_of(caller), lookup.within_account(caller)
+    await lookup.require_all(canon, inner, Entity, ends)
     from_id, to_id = map(EntityId, ends)
     # The edge connects the named entities, which keep it if their merge is undone.
     player = Authority.PLAYER
     asked = make_edge(account, rel_type, from_id, to_id, metadata=metadata, authority=player)
 
     async def prepare_change(_: NewId) -> Change[bool]:
-        from_, to = await require_all(canon, inner, Entity, ends)
+        from_, to = await lookup.require_all(canon, inner, Entity, ends)
         if from_.id == to.id:
             message = "Source and target are one entity. Name two different entities."
             raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
@@ -203,11 +182,11 @@ async def relate_entities(
                 message = f"This would be a cycle: {rel_type} leads from the target to the source."
                 raise Conflict("relationship.cycle", message, conflicts=[from_.id, to.id])
             reads |= set(map(relations_key, seen))
-        return Change(entries=(Made(thing=asked),), reads=frozenset(reads), found=False)
+        return Change(entries=(log.Made(thing=asked),), reads=frozenset(reads), found=False)
 
     receipt = await commit_change(canon, inner, account.space, prepare_change)
-    relation = await require_item(canon, inner, Relation, asked.id)
-    from_, to = await require_all(canon, inner, Entity, ends)
+    relation = await lookup.require_item(canon, inner, Relation, asked.id)
+    from_, to = await lookup.require_all(canon, inner, Entity, ends)
     return with_changes(relation, from_id=from_.id, to_id=to.id), bool(receipt.found)
 
 
@@ -218,7 +197,7 @@ def _require_type(rel_type: str) -> None:
 
 
 def make_edge(
-    account: Account,
+    account: lookup.Account,
     rel_type: str,
     from_id: EntityId,
     to_id: EntityId,
@@ -243,10 +222,10 @@ def make_edge(
     )
 
 
-def _detach_from_fields(found: Relation) -> Iterator[Entry]:
+def _detach_from_fields(found: Relation) -> Iterator[log.Entry]:
     """Yield entries that make an edge independent of fields at a user's request."""
     if found.ended:
-        yield RelationResumed(relation_id=found.id)
+        yield log.RelationResumed(relation_id=found.id)
     if is_derived(found):
         again = Repetition(
             at=None,
@@ -255,15 +234,15 @@ def _detach_from_fields(found: Relation) -> Iterator[Entry]:
             confidence=1.0,
             evidence=(),
         )
-        yield EvidenceLinked(thing_id=found.id, evidence=found.evidence[0], again=again)
+        yield log.EvidenceLinked(thing_id=found.id, evidence=found.evidence[0], again=again)
 
 
-def _new_details(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
+def _new_details(found: Relation, metadata: Mapping[str, Any]) -> tuple[log.Entry, ...]:
     new = {key: value for key, value in metadata.items() if found.properties.get(key) != value}
     if not new:
         return ()
     state = content_id(found.id, str(found.told), encode_json(new).decode())
-    return (RelationDetailed(relation_id=found.id, properties=new, told=state),)
+    return (log.RelationDetailed(relation_id=found.id, properties=new, told=state),)
 
 
 async def leads_to(
@@ -322,7 +301,7 @@ async def list_relationships(
         NotFound: `entity.unknown`.
         Unavailable: `relationship.too-far`, there are too many to read.
     """
-    (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
+    (entity,) = await lookup.require_readable(canon, caller, Entity, (entity_id,))
     family = family_of(entity)
     wanted = RelationQuery(
         spaces=frozenset((entity.space,)),
@@ -359,8 +338,8 @@ async def read_relationship(
         NotFound: `entity.unknown` or `relationship.unknown`.
     """
     _require_type(rel_type)
-    from_, to = await require_readable(canon, caller, Entity, (from_id, to_id))
-    account = account_of(caller)
+    from_, to = await lookup.require_readable(canon, caller, Entity, (from_id, to_id))
+    account = lookup.account_of(caller)
     ids = [
         relation_id_of(account.user_id, rel_type, one, other)
         for one in (from_.id, *from_.members)
@@ -372,7 +351,7 @@ async def read_relationship(
         message = f"No {rel_type} relationship leads from the source to the target."
         raise NotFound("relationship.unknown", message, kind="relationship")
     family: dict[str, EntityId] = {each: e.id for e in (from_, to) for each in e.members}
-    return next(iter(join_edges(standing, family)))
+    return next(iter(timeline.join_edges(standing, family)))
 
 
 async def _join_survivors(
@@ -380,9 +359,9 @@ async def _join_survivors(
 ) -> Sequence[Relation]:
     """Return the relations with survivors at their ends, each once."""
     ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
-    found = await readable_scope(canon, caller).items_by_id(ends)
+    found = await lookup.readable_scope(canon, caller).items_by_id(ends)
     moved = {i: e.merged_into for i, e in found.items() if isinstance(e, Entity) and e.merged_into}
-    return tuple(join_edges(edges, moved))
+    return tuple(timeline.join_edges(edges, moved))
 
 
 AROUND_MAX: Final = 100
@@ -396,7 +375,7 @@ class Neighbourhood:
     entities: Sequence[Entity] = ()
     relations: Sequence[Relation] = ()
     sources: Sequence[Source] = ()
-    events: Sequence[TimelineEvent] = ()
+    events: Sequence[timeline.TimelineEvent] = ()
     observations: Sequence[Observation] = ()
     truncated: bool = False
 
@@ -409,18 +388,18 @@ async def neighbourhood_of_entity(
     Raises:
         NotFound: `entity.unknown`.
     """
-    (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
+    (entity,) = await lookup.require_readable(canon, caller, Entity, (entity_id,))
     related = await traverse_related(canon, caller, entity)
     page = await canon.state.observations_newest(
         sorted(family_of(entity)), limit=AROUND_MAX, offset=0
     )
     wanted = dict.fromkeys(each.source_id for each in page.items if each.source_id is not None)
-    found = await readable_scope(canon, caller).items_by_id(wanted)
+    found = await lookup.readable_scope(canon, caller).items_by_id(wanted)
     cut = related.truncated or page.total > AROUND_MAX or len(related.relations) > AROUND_MAX
-    by_event: dict[str, list[TimelineEntry]] = {}
-    for entry in entries_current(entity):
+    by_event: dict[str, list[timeline.TimelineEntry]] = {}
+    for entry in timeline.entries_current(entity):
         by_event.setdefault(entry.event_id, []).append(entry)
-    events = (event_of(tuple(each)) for each in by_event.values())
+    events = (timeline.event_of(tuple(each)) for each in by_event.values())
     around = Neighbourhood(
         entities=related.entities[:AROUND_MAX],
         relations=related.relations[:AROUND_MAX],
@@ -440,12 +419,12 @@ async def neighbourhood_of_source(
     Raises:
         NotFound: `source.unknown`.
     """
-    (source,) = await require_readable(canon, caller, Source, (source_id,))
+    (source,) = await lookup.require_readable(canon, caller, Source, (source_id,))
     page = await canon.state.observations_from(source.id, limit=AROUND_MAX, offset=0)
     ids = tuple(dict.fromkeys(each.entity_id for each in page.items))
-    seen = await readable_scope(canon, caller).items_by_id(ids)
+    seen = await lookup.readable_scope(canon, caller).items_by_id(ids)
     roots = {t.merged_into or t.id for t in seen.values() if isinstance(t, Entity)}
-    entities = await require_readable(canon, caller, Entity, sorted(roots))
+    entities = await lookup.require_readable(canon, caller, Entity, sorted(roots))
     relations: dict[str, Relation] = {}
     truncated = page.total > AROUND_MAX
     for entity in entities[:AROUND_MAX]:
@@ -455,7 +434,7 @@ async def neighbourhood_of_source(
         }
         truncated = truncated or related.truncated
     query = TimelineQuery(
-        spaces=frozenset((account_of(caller).space,)),
+        spaces=frozenset((lookup.account_of(caller).space,)),
         source_id=SourceId(source.id),
         limit=AROUND_MAX,
     )

@@ -18,17 +18,7 @@ from canonry.canon.session.lookup import (
     within_account,
 )
 from canonry.canon.session.paging import every_item, every_match
-from canonry.log.entries import (
-    EntitiesUnmerged,
-    EntityRebuilt,
-    Entry,
-    Made,
-    RelationEnded,
-    RelationResumed,
-    StoredItem,
-    Tombstone,
-    Withdrawn,
-)
+from canonry.log import entries as log
 from canonry.log.folding import item_key, relations_key
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Relation, RelationDraft
@@ -244,13 +234,13 @@ async def _earlier_result(
     canon: Canon, account: Account, receipt: Receipt[Withdrawal]
 ) -> Withdrawal:
     """Return the result of an earlier call with this idempotency key, without restored items."""
-    gone = next(each for each in receipt.entries if isinstance(each, Withdrawn)).targets
+    gone = next(each for each in receipt.entries if isinstance(each, log.Withdrawn)).targets
     left = await canon.space_scope(account.space).items_by_id(gone)
     kinds: dict[str, list[str]] = {}
     for each in (left.get(i) for i in gone):
-        if isinstance(each, Tombstone):
+        if isinstance(each, log.Tombstone):
             kinds.setdefault(each.was, []).append(each.id)
-    changed = [each.entity_id for each in receipt.entries if isinstance(each, EntityRebuilt)]
+    changed = [each.entity_id for each in receipt.entries if isinstance(each, log.EntityRebuilt)]
     return Withdrawal(
         sources=[SourceId(each) for each in kinds.get("source", ())],
         observations=len(kinds.get("observation", ())),
@@ -273,7 +263,7 @@ class _WithdrawalState:
     contents: SourceContents
     named: Mapping[EntityId, tuple[Observation, str]]
     gone: frozenset[EntityId]
-    targets: Mapping[str, StoredItem]
+    targets: Mapping[str, log.StoredItem]
     going: dict[RelationId, Relation] = field(default_factory=dict)
     retaken: list[RelationDraft] = field(default_factory=list)
     schemas: tuple[str, ...] = ()
@@ -297,7 +287,7 @@ class _WithdrawalState:
 
 async def entries_withdrawing(
     canon: Canon, account: Account, reason: str, ids: Sequence[str], new_id: NewId
-) -> Sequence[Entry]:
+) -> Sequence[log.Entry]:
     """Return the entries that withdraw several sources of an account at once."""
     found = (await canon.space_scope(account.space).items_by_id(ids)).values()
     work = await _begin_withdrawal(
@@ -380,13 +370,13 @@ async def _named_by_others(
 
 async def _withdrawal_entries(
     canon: Canon, work: _WithdrawalState, new_id: NewId, reason: str
-) -> tuple[tuple[Entry, ...], frozenset[str]]:
+) -> tuple[tuple[log.Entry, ...], frozenset[str]]:
     contents = work.contents
     own = {each.id: each for each in contents.entities.values() if each.members}
     roots = {e.merged_into for e in contents.entities.values() if e.merged_into} - own.keys()
     found = await canon.space_scope(work.account.space).items_by_id(roots)
     family = own | {each.id: each for each in found.values() if isinstance(each, Entity)}
-    entries: list[Entry] = [*_part_members(work, family, reason)]
+    entries: list[log.Entry] = [*_part_members(work, family, reason)]
     targets = (
         *contents.sources,
         *(each.id for each in contents.runs),
@@ -396,25 +386,25 @@ async def _withdrawal_entries(
         *work.going,
         *work.schemas,
     )
-    entries.append(Withdrawn(targets=targets, reason=reason))
+    entries.append(log.Withdrawn(targets=targets, reason=reason))
     kept = {i: e for i, e in contents.entities.items() if i not in work.gone}
     for entity_id, entity in kept.items():
         root = family.get(entity.merged_into or entity_id)
         around: tuple[EntityId, ...] = () if root is None else (root.id, *root.members)
         standing = tuple(each.id for each in contents.standing.get(entity_id, ()))
         others = tuple(each for each in around if each not in work.gone)
-        entries.append(EntityRebuilt(entity_id=entity_id, standing=standing, family=others))
+        entries.append(log.EntityRebuilt(entity_id=entity_id, standing=standing, family=others))
     entries += _rename_entries(work, new_id)
     changed = [each async for each in _changed_entities(canon, work, kept)]
     followed, reads = await edges_following(canon, work.account, changed)
     now = {each.id: each.named_keys for each in changed}
     for edge in work.retaken:
         over = not is_edge_kept(edge, work.identifiers_of(edge.to_id), now.get(edge.from_id, ()))
-        entries.append(Made(thing=replace(edge, ended=over)))
+        entries.append(log.Made(thing=replace(edge, ended=over)))
     entries += (
         each
         for each in followed
-        if not isinstance(each, RelationEnded | RelationResumed)
+        if not isinstance(each, log.RelationEnded | log.RelationResumed)
         or each.relation_id not in work.going
     )
     ids = (*targets, *contents.entities, *(i for e in family.values() for i in (e.id, *e.members)))
@@ -424,19 +414,19 @@ async def _withdrawal_entries(
 
 def _part_members(
     work: _WithdrawalState, family: Mapping[EntityId, Entity], reason: str
-) -> Iterator[Entry]:
+) -> Iterator[log.Entry]:
     """Yield unmerges of entities that are gone."""
     remaining = {root.id: root.members for root in family.values()}
     for entity_id in sorted(work.gone):
         kept = work.contents.entities[entity_id].merged_into
         if kept is not None:
             remaining[kept] = tuple(each for each in remaining[kept] if each != entity_id)
-            yield EntitiesUnmerged(
+            yield log.EntitiesUnmerged(
                 kept=kept, separated=entity_id, remaining=remaining[kept], reason=reason
             )
 
 
-def _rename_entries(work: _WithdrawalState, new_id: NewId) -> Iterator[Made]:
+def _rename_entries(work: _WithdrawalState, new_id: NewId) -> Iterator[log.Made]:
     """Yield observations with the name that other sources gave to an entity."""
     before = {each.entity_id: each for each in work.contents.observations}
     for number, (entity_id, (seen, name)) in enumerate(sorted(work.named.items())):
@@ -454,7 +444,7 @@ def _rename_entries(work: _WithdrawalState, new_id: NewId) -> Iterator[Made]:
             fragments={},
             dates={},
         )
-        yield Made(thing=observation)
+        yield log.Made(thing=observation)
 
 
 async def _changed_entities(
@@ -531,18 +521,18 @@ async def split_records(
         )
         entries = (
             *work.new_entries(new_id),
-            Withdrawn(targets=targets, reason=reason),
-            EntityRebuilt(entity_id=entity.id, standing=standing, family=family),
-            *(Made(thing=new) for _, new in edges if new is not None),
+            log.Withdrawn(targets=targets, reason=reason),
+            log.EntityRebuilt(entity_id=entity.id, standing=standing, family=family),
+            *(log.Made(thing=new) for _, new in edges if new is not None),
             *(each for each in followed if getattr(each, "relation_id", "") not in going),
-            Made(thing=apart),
+            log.Made(thing=apart),
         )
         ids = {entity_id, root.id, entity.id, work.made, *targets}
         reads |= {relations_key(entity.id), *map(item_key, ids)}
         return Change(entries=entries, reads=reads, found=None)
 
     receipt = await commit_change(canon, inner, account.space, prepare_change)
-    gone = next(each for each in receipt.entries if isinstance(each, EntityRebuilt))
+    gone = next(each for each in receipt.entries if isinstance(each, log.EntityRebuilt))
     return MergeResult(
         from_id=EntityId(first_made(receipt, EntityDraft).id),
         to_id=gone.entity_id,
@@ -577,10 +567,10 @@ class _SplitState:
     kept: Sequence[Observation]
     moved: Sequence[Observation]
 
-    def new_entries(self, new_id: NewId) -> Iterator[Made]:
+    def new_entries(self, new_id: NewId) -> Iterator[log.Made]:
         """Yield the new entity with its observations."""
         evidence = self.moved[0].evidence
-        yield Made(thing=narrow_to(EntityDraft, self.entity, id=self.made, evidence=evidence))
+        yield log.Made(thing=narrow_to(EntityDraft, self.entity, id=self.made, evidence=evidence))
         # Ascending: of two observations at one instant the greater id wins.
         ids = sorted(new_id(f"observation:{number}") for number, _ in enumerate(self.moved))
         for own, each in zip(ids, self.moved, strict=True):
@@ -589,7 +579,7 @@ class _SplitState:
                 "entity_id": self.made,
                 "observed_at": each.seen_at,
             }
-            yield Made(thing=narrow_to(ObservationDraft, each, **changes))
+            yield log.Made(thing=narrow_to(ObservationDraft, each, **changes))
 
     async def split_edges(
         self, canon: Canon

@@ -16,18 +16,8 @@ from canonry.log.commits import ORIGIN, Position
 from canonry.log.ports.ledger import entries_about
 from canonry.log.sealing import require_unaltered, unseal
 from canonry.readmodels.ports.view import MaintenanceProgress
-from canonry.stores.sqlite import commits, views
+from canonry.stores.sqlite import commits, connections, views
 from canonry.stores.sqlite import store as schema
-from canonry.stores.sqlite.connections import (
-    CACHE_KB,
-    OpenMode,
-    make_private,
-    open_connection,
-    store_uri,
-    transaction,
-    translated_errors,
-    try_lock,
-)
 from canonry.stores.sqlite.ledger import heads_of
 from canonry.stores.sqlite.rows import Packed, item_in_row, select_number, unpack_id
 from canonry.stores.sqlite.store import make_views
@@ -53,15 +43,18 @@ def claim_folder(target: Path) -> None:
 
 
 def copy_database(
-    store: Path, target: Path, progress: MaintenanceProgress, mode: OpenMode = OpenMode.SERVED
+    store: Path,
+    target: Path,
+    progress: MaintenanceProgress,
+    mode: connections.OpenMode = connections.OpenMode.SERVED,
 ) -> tuple[Mapping[SpaceId, tuple[int, str]], Sequence[str]]:
     """Copy the database file. Call this in a thread.
 
     Return the heads of the copy, and the digests of the blobs that it needs.
     """
-    with translated_errors():
-        source = open_connection(store, patience_ms=10_000, mode=mode)
-        make_private(target)
+    with connections.translated_errors():
+        source = connections.open_connection(store, patience_ms=10_000, mode=mode)
+        connections.make_private(target)
         copy = apsw.Connection(str(target))
         try:
             source.execute("BEGIN")
@@ -85,7 +78,7 @@ def copy_database(
 def write_manifest(folder: Path, heads: Mapping[SpaceId, tuple[int, str]]) -> None:
     """Write the list of heads. A backup with this file is complete."""
     manifest = {"format": 1, "heads": {space: list(head) for space, head in sorted(heads.items())}}
-    make_private(folder / MANIFEST)
+    connections.make_private(folder / MANIFEST)
     with (folder / MANIFEST).open("w", encoding="utf-8") as file:
         json.dump(manifest, file, indent=2)
         file.flush()
@@ -115,19 +108,19 @@ def scratch_for(store: Path) -> Iterator[apsw.Connection]:
 
 @contextmanager
 def scratch_in(
-    file: str, store: Path, *, mode: OpenMode = OpenMode.SERVED
+    file: str, store: Path, *, mode: connections.OpenMode = connections.OpenMode.SERVED
 ) -> Iterator[apsw.Connection]:
     """Open the same connection for a given file name or `IN_MEMORY`."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-    with translated_errors():
+    with connections.translated_errors():
         db = apsw.Connection(file, flags=flags)
         try:
             db.execute("PRAGMA journal_mode = OFF")
             db.execute("PRAGMA synchronous = OFF")
-            db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+            db.execute(f"PRAGMA cache_size = -{connections.CACHE_KB}")
             db.set_busy_timeout(10_000)
             schema.make_views(db)
-            db.execute("ATTACH ? AS live", (store_uri(store, mode),))
+            db.execute("ATTACH ? AS live", (connections.store_uri(store, mode),))
             yield db
         finally:
             db.close()
@@ -139,7 +132,7 @@ def forget_others(store: Path) -> None:
         with suppress(OSError):
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                abandoned = try_lock(lock)
+                abandoned = connections.try_lock(lock)
             finally:
                 os.close(lock)
             if abandoned:
@@ -165,7 +158,7 @@ def _try_claim(parent: Path) -> tuple[Path, int]:
             parent.mkdir(mode=0o700, exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=parent))
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-            if try_lock(lock) and (folder / LOCK).exists():
+            if connections.try_lock(lock) and (folder / LOCK).exists():
                 return folder, lock
             os.close(lock)
     raise Unavailable("store.unreachable", "No file can be created in the data folder. Check it.")
@@ -209,7 +202,7 @@ class StoreErasure:
 
     def fold_new(self) -> None:
         """Fold the new commits of the space, without the payloads to be dropped."""
-        with translated_errors(), transaction(self.db):
+        with connections.translated_errors(), connections.transaction(self.db):
             # Start again if another purge may have erased data that was folded here.
             now = count_purges(self.db)
             if self.purges not in {-1, now}:
@@ -233,11 +226,11 @@ class StoreErasure:
     def drop_payloads(self, writer: apsw.Connection) -> None:
         """Drop the payloads and correct the views in one transaction; the caller holds the lock."""
         self.fold_new()
-        with translated_errors():
+        with connections.translated_errors():
             self.db.execute("DETACH live")
             writer.execute("ATTACH ? AS fresh", (self.db.filename,))
             try:
-                with transaction(writer, "BEGIN IMMEDIATE"):
+                with connections.transaction(writer, "BEGIN IMMEDIATE"):
                     dropped = [(seq, entry) for seq, some in self.dropped.items() for entry in some]
                     writer.executemany(_DROP, dropped)
                     count = (count_purges(writer) + 1,)

@@ -28,16 +28,7 @@ from canonry.readmodels.catalog import (
     title_key_of,
 )
 from canonry.readmodels.listing import List
-from canonry.readmodels.ports.documents import (
-    Catalog,
-    CatalogEntry,
-    CatalogGraph,
-    CatalogQuery,
-    GraphEdge,
-    GraphNode,
-    GraphQuery,
-    Triple,
-)
+from canonry.readmodels.ports import documents
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import Page
 from canonry.stores.sqlite.connections import Query
@@ -94,7 +85,7 @@ _PAGE: Final = (
 )
 
 
-def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int], int]:
+def search_texts(db: apsw.Connection, query: documents.CatalogQuery) -> tuple[Sequence[int], int]:
     """Return the row numbers of the items on the page, and the number of all matches."""
     text = normalise_text(query.text)
     if "\0" in text:  # no text contains NUL, which would end the statement's value
@@ -321,7 +312,7 @@ class _KeptNodes:
     more: bool = False
 
 
-def _read_graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
+def _read_graph(db: apsw.Connection, query: documents.GraphQuery) -> documents.CatalogGraph:
     require_project(find_item(db, pack_id(query.project)))
     root = pack_id(item_id(query.project, CONTENT_KINDS[0], query.entity_id))
     found = db.execute(_FIND_NODE, (root,)).fetchone()
@@ -333,13 +324,13 @@ def _read_graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
     for depth in range(1, query.depth + 1):
         level = _expand_level(db, level, kept, depth, query.nodes_max)
     edges, more_edges = _list_edges(db, kept, query)
-    return CatalogGraph(
+    return documents.CatalogGraph(
         nodes=[
-            GraphNode(entity=find_item(db, node), depth=depth)
+            documents.GraphNode(entity=find_item(db, node), depth=depth)
             for node, depth in kept.depths.items()
         ],
         edges=[
-            GraphEdge(relation=find_item(db, relation), source=source, target=target)
+            documents.GraphEdge(relation=find_item(db, relation), source=source, target=target)
             for relation, source, target in edges
         ],
         more_nodes=kept.more,
@@ -381,7 +372,7 @@ def _list_neighbours(db: apsw.Connection, node: Node, rel_type: str) -> Iterator
 
 
 def _list_edges(
-    db: apsw.Connection, kept: _KeptNodes, query: GraphQuery
+    db: apsw.Connection, kept: _KeptNodes, query: documents.GraphQuery
 ) -> tuple[Sequence[tuple[Packed, str, str]], bool]:
     """Return the first edges between kept nodes that have an end in `looked_at`."""
     contract_ids = {node: unpack_id(contract_id) for node, contract_id in kept.ids.items()}
@@ -446,7 +437,7 @@ _FROM: Final = (
 )
 
 
-class SqliteCatalog(SqliteView, Catalog):
+class SqliteCatalog(SqliteView, documents.Catalog):
     """Catalog queries over the tables that the ledger updates in its own transactions."""
 
     @override
@@ -454,15 +445,15 @@ class SqliteCatalog(SqliteView, Catalog):
         return await self._read_limited(lambda db: _list_projects(db, spaces, limit))
 
     @override
-    async def search(self, query: CatalogQuery) -> Page[Entity]:
+    async def search(self, query: documents.CatalogQuery) -> Page[Entity]:
         return await self._read_limited(lambda db: _search_catalog(db, query))
 
     @override
-    async def find_entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
+    async def find_entry(self, project: SpaceId, entity_id: str) -> documents.CatalogEntry:
         return await self._read_limited(lambda db: _read_entry(db, project, entity_id))
 
     @override
-    async def find_graph(self, query: GraphQuery) -> CatalogGraph:
+    async def find_graph(self, query: documents.GraphQuery) -> documents.CatalogGraph:
         return await self._read_limited(lambda db: _read_graph(db, query))
 
     @override
@@ -478,7 +469,9 @@ class SqliteCatalog(SqliteView, Catalog):
         return {slug: SpaceId(space) for slug, space in found.items()}
 
     @override
-    async def current_relations(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
+    async def current_relations(
+        self, triples: Iterable[documents.Triple]
+    ) -> Mapping[documents.Triple, str]:
         asked = {each: (pack_id(each[0]), pack_id(each[2]), each[1]) for each in triples}
         return await self._select_each(_JOINED, asked)
 
@@ -522,14 +515,14 @@ def _list_projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[
     return projects_in_order(space for space in known if is_project(space))[:limit]
 
 
-def _search_catalog(db: apsw.Connection, query: CatalogQuery) -> Page[Entity]:
+def _search_catalog(db: apsw.Connection, query: documents.CatalogQuery) -> Page[Entity]:
     require_project(find_item(db, pack_id(query.project)))
     numbers, total = search_texts(db, query)
     rows = (_fetch_row(db, _NUMBERED, (n,)) for n in numbers)
     return Page(items=[item_in_row(*row) for row in rows], total=total)
 
 
-def _read_entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntry:
+def _read_entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> documents.CatalogEntry:
     require_project(find_item(db, pack_id(project)))
     packed = pack_id(item_id(project, CONTENT_KINDS[0], entity_id))
     entity = find_item(db, packed)
@@ -541,4 +534,4 @@ def _read_entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> Catalo
         if state == "current" and rel_type in RELATIONS:
             for each in ("out", "in") if side == "both" else (side,):
                 sides[each] += n
-    return CatalogEntry(entity=entity, outgoing=sides["out"], incoming=sides["in"])
+    return documents.CatalogEntry(entity=entity, outgoing=sides["out"], incoming=sides["in"])

@@ -15,7 +15,7 @@ from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Clock
 from canonry.readmodels.listing import NOBODY, UNCOUNTED, List
 from canonry.readmodels.ports.view import Finding, Maintenance, MaintenanceProgress, Verification
-from canonry.stores.sqlite import commits
+from canonry.stores.sqlite import commits, connections
 from canonry.stores.sqlite.backups import (
     StoreErasure,
     claim_folder,
@@ -24,13 +24,6 @@ from canonry.stores.sqlite.backups import (
     forget_others,
     scratch_for,
     write_manifest,
-)
-from canonry.stores.sqlite.connections import (
-    OpenMode,
-    Readers,
-    open_connection,
-    transaction,
-    translated_errors,
 )
 from canonry.stores.sqlite.rows import select_number, unpack_id
 from canonry.stores.sqlite.store import (
@@ -115,12 +108,12 @@ class ReadOnlyMaintenance(Maintenance):
     """
 
     path: Path
-    readers: Readers
+    readers: connections.Readers
     _: KW_ONLY
     blobs: Blobs
     blobs_in: Callable[[Path], Blobs]
     copy_files: Callable[[Path], Awaitable[None]] | None = None
-    mode: OpenMode = OpenMode.SERVED
+    mode: connections.OpenMode = connections.OpenMode.SERVED
 
     @override
     async def verify(self, progress: MaintenanceProgress) -> Verification:
@@ -329,14 +322,14 @@ def _install_rebuilt(
     after: int,
     purged: int,
 ) -> None:
-    with translated_errors():
+    with connections.translated_errors():
         if count_purges(db) != purged:  # the folded views contain data that was erased since
             make_views(db)
             after = 0
         _fold_scratch(db, fetch, progress, after=after)
         db.execute("DETACH live")
         durability = store.durability
-        own = open_connection(
+        own = connections.open_connection(
             store.path, writes=True, durability=durability, patience_ms=_PATIENCE_MS
         )
         with closing(own):
@@ -353,7 +346,7 @@ def _fold_scratch(
         if done % _REPORT_EVERY == 0:
             progress(min(done, total), total)
 
-    with transaction(db):
+    with connections.transaction(db):
         last = fold_all(db, fetch, after=after, seen=report_folded)
         index_queued(db)
     progress(total, total)
@@ -368,7 +361,7 @@ def _install_views(writer: apsw.Connection, fresh: str) -> None:
     """
     writer.execute("ATTACH ? AS fresh", (fresh,))
     try:
-        with transaction(writer, "BEGIN IMMEDIATE"):
+        with connections.transaction(writer, "BEGIN IMMEDIATE"):
             make_views(writer)
             # Copy every table that has rows, so that no view can be forgotten here.
             for (table,) in list[Any](writer.execute(_TABLES)):
@@ -386,7 +379,7 @@ def _install_views(writer: apsw.Connection, fresh: str) -> None:
 def _scrub_files(store: SqliteStore) -> None:
     """Remove all traces from free pages, the write-ahead log and scratch files."""
     forget_others(store.path)
-    with translated_errors():
+    with connections.translated_errors():
         store.writer.set_busy_timeout(_PATIENCE_MS)
         try:
             store.writer.execute("VACUUM")

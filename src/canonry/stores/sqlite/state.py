@@ -23,15 +23,8 @@ from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.log.schemas.world_types import EXIT
 from canonry.readmodels.edges import ALWAYS, Direction, OpenExit
 from canonry.readmodels.listing import NOBODY, TAG, List
+from canonry.readmodels.ports import documents
 from canonry.readmodels.ports import state as ports
-from canonry.readmodels.ports.documents import (
-    Documents,
-    EdgeQuery,
-    MemoryQuery,
-    Places,
-    ProposalQuery,
-    SceneQuery,
-)
 from canonry.readmodels.ports.view import PAGE_MAX, Page, View
 from canonry.readmodels.timeline import TimelineEvent
 from canonry.stores.sqlite import commits
@@ -289,19 +282,19 @@ def _items_at(
     return found
 
 
-class SqliteDocuments(SqliteView, Documents):
+class SqliteDocuments(SqliteView, documents.Documents):
     """Document queries over the tables that the ledger updates in its own transactions."""
 
     @override
-    async def scenes(self, query: SceneQuery) -> Page[Scene]:
+    async def scenes(self, query: documents.SceneQuery) -> Page[Scene]:
         return await self._read_page(scenes_of(query), query.limit, query.offset)
 
     @override
-    async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
+    async def proposals(self, query: documents.ProposalQuery) -> Page[Proposal]:
         return await self._read_page(proposals_of(query), query.limit, query.offset)
 
     @override
-    async def memories(self, query: MemoryQuery) -> Page[Memory]:
+    async def memories(self, query: documents.MemoryQuery) -> Page[Memory]:
         least = -query.min_importance if query.min_importance > 0 else None
         selection = Selection(listed=List.MEMORIES, owners=(query.entity_id,), rank_most=least)
         return await self._read_page(selection, query.limit, query.offset)
@@ -363,11 +356,11 @@ _FOLLOWING: Final = (
 )
 
 
-class SqlitePlaces(SqliteView, Places):
+class SqlitePlaces(SqliteView, documents.Places):
     """Queries over world edges in the tables that the ledger updates in its own transactions."""
 
     @override
-    async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
+    async def edges(self, query: documents.EdgeQuery) -> Sequence[Relation]:
         return await self._read_consistent(lambda db: _select_edges(db, query))
 
     @override
@@ -423,7 +416,7 @@ def _next_items(  # noqa: PLR0917 - where to begin in which list
     return find_items(db, [row[2] for row in rows[:limit]])
 
 
-def _select_edges(db: apsw.Connection, query: EdgeQuery) -> Sequence[Relation]:
+def _select_edges(db: apsw.Connection, query: documents.EdgeQuery) -> Sequence[Relation]:
     head = f"{'out' if query.outward else 'in'}/{query.rel_type}"
     space, ids = pack_id(query.space), list[Packed]()
     of_a_kind, of_all = _EDGES_BY_ORDER[query.newest_first]

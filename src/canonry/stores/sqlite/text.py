@@ -19,6 +19,7 @@ from canonry.readmodels.passages import Collection as PassagesCollection
 from canonry.readmodels.passages import Passage
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery, no_keyword_search
+from canonry.stores.sqlite import views
 from canonry.stores.sqlite.rows import (
     CountKey,
     filled,
@@ -28,19 +29,6 @@ from canonry.stores.sqlite.rows import (
     unpack_id,
 )
 from canonry.stores.sqlite.state import SqliteView
-from canonry.stores.sqlite.views import (
-    ENTITY,
-    SCENE,
-    SOURCE,
-    StemKey,
-    add_counts,
-    count_stems,
-    index_passages,
-    mark_of,
-    passage_of,
-    sign_in,
-    word_in,
-)
 from canonry.values.errors import CanonryError
 from canonry.values.json_values import decode_json
 
@@ -112,14 +100,14 @@ _NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
 def index_queued(db: apsw.Connection) -> int:
     """Index every queued passage and return their number."""
     counted: Counter[CountKey] = Counter()
-    stems: Counter[StemKey] = Counter()
+    stems: Counter[views.StemKey] = Counter()
     done = 0
     for page in _passage_pages(db):
-        index_passages(db, page, counted, stems)
+        views.index_passages(db, page, counted, stems)
         db.executemany(_NO_MORE, [(n,) for n, _ in page])
         done += len(page)
-    add_counts(db, counted)
-    count_stems(db, stems)
+    views.add_counts(db, counted)
+    views.count_stems(db, stems)
     return done
 
 
@@ -160,7 +148,7 @@ def _decode_queued(
 
 def _passage_pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
     for rows in _queued_rows(db):
-        found = ((n, passage_of(item_in_row(kind, body))) for n, kind, body in rows)
+        found = ((n, views.passage_of(item_in_row(kind, body))) for n, kind, body in rows)
         yield [(n, passage) for n, passage in found if passage is not None]
 
 
@@ -176,7 +164,7 @@ def _queued_rows(db: apsw.Connection) -> Iterator[Sequence[_QueuedRow]]:
 @lru_cache(maxsize=_KNOWN)  # each search decodes the queued passages: bench compare, find
 def _decode_passage(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
     """Return the passage of a queued item, with its stems."""
-    passage = passage_of(item_in_row(kind, body))
+    passage = views.passage_of(item_in_row(kind, body))
     return None if passage is None else (passage, stems_of(passage.text))
 
 
@@ -219,9 +207,9 @@ def find_hits(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequ
 
 def _marks_asked(db: apsw.Connection, query: TextQuery) -> frozenset[str]:
     if query.spaces is not None:
-        return frozenset(mark_of(space, query.collection) for space in query.spaces)
+        return frozenset(views.mark_of(space, query.collection) for space in query.spaces)
     rows = list_counts(db, List.PASSAGES, str(query.collection), None)
-    return frozenset(mark_of(unpack_id(space), query.collection) for space, _, _ in rows)
+    return frozenset(views.mark_of(unpack_id(space), query.collection) for space, _, _ in rows)
 
 
 def _text_rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
@@ -296,7 +284,7 @@ class _Corpus:
                 words += n
         self.queued = queued_passages(db, query.collection, query.spaces)
         self.vocabulary = self.queued.vocabulary
-        self.marks = [mark_of(space, query.collection) for space in self.sizes]
+        self.marks = [views.mark_of(space, query.collection) for space in self.sizes]
         self.passages = self.sizes.total() + len(self.queued.passages)
         self.length = (words + self.queued.words) / (self.passages or 1) or 1
 
@@ -394,21 +382,23 @@ def _possible_phrases(sought: ranking.Sought, figures: ranking.Figures) -> Itera
 
 
 def _match_expression(query: TextQuery, space: str, phrases: Iterable[Sequence[str]]) -> str:
-    mark = mark_of(space, query.collection)
-    words = (" ".join(word_in(mark, stem) for stem in phrase) for phrase in phrases)
+    mark = views.mark_of(space, query.collection)
+    words = (" ".join(views.word_in(mark, stem) for stem in phrase) for phrase in phrases)
     match = f"({' OR '.join(map(_quote_token, words))})"
     # The marks for the filters of a query.
     parts = []
     if query.entities:
-        named = " OR ".join(_quote_token(sign_in(mark, ENTITY, e)) for e in sorted(query.entities))
+        named = " OR ".join(
+            _quote_token(views.sign_in(mark, views.ENTITY, e)) for e in sorted(query.entities)
+        )
         parts.append(f"({named})")
     if query.source_id is not None:
-        parts.append(_quote_token(sign_in(mark, SOURCE, query.source_id)))
+        parts.append(_quote_token(views.sign_in(mark, views.SOURCE, query.source_id)))
     narrow = " AND ".join(parts)
     if narrow:
         match = f"({match} AND {narrow})"
     if query.without_scene is not None:
-        match = f"{match} NOT {_quote_token(sign_in(mark, SCENE, query.without_scene))}"
+        match = f"{match} NOT {_quote_token(views.sign_in(mark, views.SCENE, query.without_scene))}"
     return match
 
 

@@ -16,13 +16,7 @@ from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import ModelTiers
-from canonry.world.domain.admission.safety import (
-    ActionScope,
-    RecentTexts,
-    Spent,
-    TextFingerprint,
-    digest_value,
-)
+from canonry.world.domain.admission import safety
 from canonry.world.domain.admission.schema import ReadProposal, Rejection
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
 from canonry.world.domain.prompts.templates import find_template
@@ -48,7 +42,7 @@ def cost_of(prompt_tokens: int, completion_tokens: int, model: str, tiers: Model
 
 def generation_key(purpose: ModelPurpose, model: str, template_hash: str, context_hash: str) -> str:
     """Return a key for a question about a context."""
-    return digest_value([str(purpose), model, template_hash, context_hash])
+    return safety.digest_value([str(purpose), model, template_hash, context_hash])
 
 
 @dataclass(slots=True, eq=False)
@@ -322,7 +316,7 @@ class Admitted:
     tokens: int
     content: str
     actions: tuple[str, ...]
-    texts: tuple[tuple[ActionScope, TextFingerprint], ...]
+    texts: tuple[tuple[safety.ActionScope, safety.TextFingerprint], ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -330,13 +324,13 @@ class RecentAdmissions:
     """Recent admissions of one world, earliest first."""
 
     position: Position | None = None
-    texts: RecentTexts = field(default_factory=RecentTexts)
+    texts: safety.RecentTexts = field(default_factory=safety.RecentTexts)
     by_content: dict[str, str] = field(default_factory=dict)
     by_action: dict[str, str] = field(default_factory=dict)
     pending: dict[str, Instant] = field(default_factory=dict)
     known: OrderedDict[str, Admitted] = field(default_factory=OrderedDict)
     instants: list[Instant] = field(default_factory=list)
-    by_player: dict[str, Spent] = field(default_factory=dict)
+    by_player: dict[str, safety.Spent] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
     def add_admission(self, one: Admitted) -> None:
@@ -345,7 +339,7 @@ class RecentAdmissions:
             return
         self.known[one.proposal] = one
         self.instants.append(one.at)
-        mine = self.by_player.setdefault(one.player, Spent(instants=[], tokens=[]))
+        mine = self.by_player.setdefault(one.player, safety.Spent(instants=[], tokens=[]))
         mine.instants.append(one.at)
         mine.tokens.append(one.tokens)
         self.by_content[one.content] = one.proposal
@@ -380,9 +374,9 @@ class RecentAdmissions:
             if self.by_action.get(action) == proposal:
                 del self.by_action[action]
 
-    def spent_by(self, player: str) -> Spent:
+    def spent_by(self, player: str) -> safety.Spent:
         """Return the times and tokens admitted on behalf of a player."""
-        return self.by_player.get(player) or Spent(instants=[], tokens=[])
+        return self.by_player.get(player) or safety.Spent(instants=[], tokens=[])
 
 
 @dataclass(slots=True, eq=False)
@@ -402,7 +396,7 @@ class Admissions:
 
     def record_context(self, world: SpaceId, context: Mapping[str, Any]) -> str:
         """Remember a context that somebody was stated; the hash by which a prompt names it."""
-        name = f"sha256:{digest_value(context)}"
+        name = f"sha256:{safety.digest_value(context)}"
         self._contexts.pop((world, name), None)
         self._contexts[world, name] = encode_json(context)
         if len(self._contexts) > CONTEXTS_MAX:

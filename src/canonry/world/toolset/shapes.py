@@ -34,15 +34,7 @@ from canonry.world.domain.narration.violations import NARRATION_MAX
 from canonry.world.domain.utterances.lexicon import VERBS
 from canonry.world.domain.utterances.reading import UTTERANCE_MAX
 from canonry.world.models.services import WorldServices
-from canonry.world.toolset.contract import (
-    BUILDER,
-    GROUPS_OF_ROLES,
-    OVERSEERS,
-    title_of,
-    with_nulls,
-    with_shapes,
-    with_texts,
-)
+from canonry.world.toolset import contract
 from canonry.world.usecases.proposals.invariants import EVENT_NAMES
 from canonry.world.usecases.worlds import WorldAt, bound_world, world_at
 
@@ -123,16 +115,18 @@ def reading_tool(name: str, run: Run, gives: Schema) -> Tool:
     entry = TABLE.tools[name]
     takes = TABLE.make_schema(entry["takes"])
     named = entry.get("roles", "builders")
-    roles = GROUPS_OF_ROLES[named] if isinstance(named, str) else frozenset(named)
-    read_only = roles != BUILDER and not entry.get("changes", False)
+    roles = contract.GROUPS_OF_ROLES[named] if isinstance(named, str) else frozenset(named)
+    read_only = roles != contract.BUILDER and not entry.get("changes", False)
     null = entry.get("null", False)
     return Tool(
         name=name,
-        title=title_of(name),
+        title=contract.title_of(name),
         description=entry["description"],
         input_schema=takes,
-        accepted_schema=with_texts(with_nulls(takes)) if entry.get("eased", False) else None,
-        output_schema=with_shapes({"anyOf": [gives, {"type": "null"}]} if null else gives),
+        accepted_schema=contract.with_texts(contract.with_nulls(takes))
+        if entry.get("eased", False)
+        else None,
+        output_schema=contract.with_shapes({"anyOf": [gives, {"type": "null"}]} if null else gives),
         roles=roles,
         run=run,
         read_only=read_only,
@@ -170,7 +164,7 @@ def world_tool(
         if "draft" in names:
             return show(await operation(canon, caller, world, **asked))
         then = None if world is None else world_at(canon, world, tick)
-        overseer = caller.actor.agent_type in OVERSEERS
+        overseer = caller.actor.agent_type in contract.OVERSEERS
         only_by = None if overseer else caller.actor.agent_id
         standard = {"canon": canon, "caller": caller, "world": world, "then": then}
         given = {n: each for n, each in {**standard, "only_by": only_by}.items() if n in names}

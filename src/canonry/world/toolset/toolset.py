@@ -27,34 +27,14 @@ from canonry.readmodels.edges import Direction
 from canonry.recall.usecases.find_passages import FoundPassage
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import render_instant
+from canonry.world.domain import atlas
 from canonry.world.domain.admission.safety import values_in
 from canonry.world.domain.admission.schema import ID_PATTERN, POLICY_VERSION, envelope_schema
-from canonry.world.domain.atlas import (
-    AtlasPart,
-    Exit,
-    Happening,
-    Item,
-    Layer,
-    Location,
-    Mover,
-    Realm,
-)
 from canonry.world.domain.mechanics import RuleEntry, RuleKind, excerpt_of, roll_dice
 from canonry.world.domain.narration.violations import POLICY_VERSION as NARRATION_POLICY
 from canonry.world.models.services import WorldServices
-from canonry.world.toolset import views
+from canonry.world.toolset import shapes, views
 from canonry.world.toolset.contract import contract_tool, published
-from canonry.world.toolset.shapes import (
-    FOUND_MAX,
-    ID,
-    KEY,
-    TABLE,
-    clamp_value,
-    name_of,
-    number_of,
-    reading_tool,
-    world_tool,
-)
 from canonry.world.toolset.views import REALM, TIE
 from canonry.world.usecases.building import create_part
 from canonry.world.usecases.lore import (
@@ -76,44 +56,44 @@ from canonry.world.usecases.speech import (
 )
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
 
-TABLE.kinds["new_exits"] = array(TABLE.make_object_kind("new_exit", Exit)).with_keywords(
-    maxItems=len(Direction)
-)
+shapes.TABLE.kinds["new_exits"] = array(
+    shapes.TABLE.make_object_kind("new_exit", atlas.Exit)
+).with_keywords(maxItems=len(Direction))
 
 
-def _part_tool(name: str, kind: Callable[..., AtlasPart], **more: bool) -> Tool:
+def _part_tool(name: str, kind: Callable[..., atlas.AtlasPart], **more: bool) -> Tool:
     """A tool that creates a part of the world under a key that the builder may choose."""
 
     async def create(canon: Canon, caller: Caller, world: BoundWorld, **fields: Any) -> str:
         part = kind(**{"key": "", **fields})
         return await create_part(canon, caller, world, part, **more)
 
-    return world_tool(name, create, ID)
+    return shapes.world_tool(name, create, shapes.ID)
 
 
 async def _record_event(canon: Canon, caller: Caller, world: BoundWorld, **fields: Any) -> str:
     now = {"key": "", "description": "", "tick": world.now}
-    return await create_part(canon, caller, world, Happening(**{**now, **fields}))
+    return await create_part(canon, caller, world, atlas.Happening(**{**now, **fields}))
 
 
-TABLE.kinds |= {
+shapes.TABLE.kinds |= {
     "realm_told": Field({"$ref": "#/$defs/realm"}, REALM),
     "tie_told": Field({"$ref": "#/$defs/tie"}, TIE),
 }
 BUILDING_TOOLS: Final[tuple[Tool, ...]] = (
     *map(
-        world_tool,
+        shapes.world_tool,
         ("get-realm-context", "create-tie", "remove-tie", "create-route", "remove-route"),
     ),
-    _part_tool("create-location", Location),
-    *map(world_tool, ("create-exit", "remove-exit")),
-    _part_tool("create-realm", Realm),
-    _part_tool("create-layer", Layer),
-    _part_tool("create-character", Mover),
-    _part_tool("create-player", Mover, player=True),
-    world_tool("set-status"),
-    _part_tool("create-item", Item),
-    world_tool("record-event", _record_event, ID),
+    _part_tool("create-location", atlas.Location),
+    *map(shapes.world_tool, ("create-exit", "remove-exit")),
+    _part_tool("create-realm", atlas.Realm),
+    _part_tool("create-layer", atlas.Layer),
+    _part_tool("create-character", atlas.Mover),
+    _part_tool("create-player", atlas.Mover, player=True),
+    shapes.world_tool("set-status"),
+    _part_tool("create-item", atlas.Item),
+    shapes.world_tool("record-event", _record_event, shapes.ID),
 )
 
 
@@ -122,12 +102,12 @@ BUILDING_TOOLS: Final[tuple[Tool, ...]] = (
 
 PAGE: Final = 20  # a page that a model reads
 
-_DECIDED: Final = TABLE.make_shape(
+_DECIDED: Final = shapes.TABLE.make_shape(
     "decided",
     outcome=lambda each: "accepted" if each.accepted else "rejected",
     policyVersion=lambda _: POLICY_VERSION,
 )
-_RECORDED: Final = TABLE.make_shape("recorded")
+_RECORDED: Final = shapes.TABLE.make_shape("recorded")
 
 
 def _recorded(proposal: Proposal) -> Reply:
@@ -140,8 +120,8 @@ def _recorded(proposal: Proposal) -> Reply:
     )
 
 
-TABLE.kinds["recorded"] = Field(_RECORDED.schema, _recorded)
-_PAGE: Final = TABLE.make_shape("page")
+shapes.TABLE.kinds["recorded"] = Field(_RECORDED.schema, _recorded)
+_PAGE: Final = shapes.TABLE.make_shape("page")
 
 
 def _plain_schema(schema: Any) -> Any:
@@ -164,10 +144,10 @@ def _plain_schema(schema: Any) -> Any:
 
 _ENVELOPE, _DEFINITIONS = envelope_schema()
 _PROPOSED: Final = {
-    **object_schema({"playerId": KEY, "actionEnvelope": Field(_plain_schema(_ENVELOPE))}),
+    **object_schema({"playerId": shapes.KEY, "actionEnvelope": Field(_plain_schema(_ENVELOPE))}),
     "$defs": {name: _plain_schema(part) for name, part in _DEFINITIONS.items()},
 }
-_ACCEPTED: Final = object_schema({"playerId": KEY}, {"actionEnvelope": Field({})})
+_ACCEPTED: Final = object_schema({"playerId": shapes.KEY}, {"actionEnvelope": Field({})})
 
 
 async def _list(
@@ -188,13 +168,13 @@ async def _list(
 
 PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
     replace(
-        world_tool("propose-action"),
+        shapes.world_tool("propose-action"),
         input_schema=_PROPOSED,
         accepted_schema=_ACCEPTED,
     ),
-    *map(world_tool, ("enqueue-world-event", "get-proposal")),
-    world_tool("list-proposals", _list, Field(_PAGE.schema)),
-    world_tool("withdraw-proposal"),
+    *map(shapes.world_tool, ("enqueue-world-event", "get-proposal")),
+    shapes.world_tool("list-proposals", _list, Field(_PAGE.schema)),
+    shapes.world_tool("withdraw-proposal"),
 )
 
 
@@ -210,15 +190,15 @@ _SPACE: Final = re.compile(r"\s+")
 
 async def _get_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
-    name = name_of(arguments, "factId")
+    name = shapes.name_of(arguments, "factId")
     found = None if name is None else await get_canonical_fact(canon, world, name)
     return None if found is None else _show_fact(found)
 
 
 async def _search_lore(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    asked = number_of(arguments, "k")
+    asked = shapes.number_of(arguments, "k")
     world = await bound_world(canon, caller)
-    limit = clamp_value(_K if asked is None else asked, 1, FOUND_MAX)
+    limit = shapes.clamp_value(_K if asked is None else asked, 1, shapes.FOUND_MAX)
     found = await search_lore(canon, world, arguments["query"][: canon.policy.limits.query], limit)
     return [_show_hit(*each) for each in found]
 
@@ -309,14 +289,18 @@ def _plain_text(text: str) -> str:
 LORE_TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", _search_lore),
-    world_tool("get-fact-version", get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _show_fact)),
-    world_tool("record-lore", _record_lore, TABLE.make_shape("recorded_lore")),
+    shapes.world_tool(
+        "get-fact-version", get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _show_fact)
+    ),
+    shapes.world_tool("record-lore", _record_lore, shapes.TABLE.make_shape("recorded_lore")),
 )
 
 
-TABLE.kinds["arc_constraints"] = TABLE.make_object_kind("arc_wishes", partial(WantedArc, seed=""))
-_WISHES: Final = TABLE.list_readings(TABLE.tools["generate-arc"]["takes"])
-_PLANNED: Final = TABLE.make_shape("planned")
+shapes.TABLE.kinds["arc_constraints"] = shapes.TABLE.make_object_kind(
+    "arc_wishes", partial(WantedArc, seed="")
+)
+_WISHES: Final = shapes.TABLE.list_readings(shapes.TABLE.tools["generate-arc"]["takes"])
+_PLANNED: Final = shapes.TABLE.make_shape("planned")
 
 
 async def _generate_arc(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -328,15 +312,15 @@ async def _generate_arc(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 
 ARCS_TOOLS: Final[tuple[Tool, ...]] = (
-    reading_tool("generate-arc", _generate_arc, _PLANNED.schema),
+    shapes.reading_tool("generate-arc", _generate_arc, _PLANNED.schema),
 )
 
 
-_SPAN: Final = TABLE.make_shape("span")
-TABLE.kinds["span_shown"] = Field(_SPAN.schema)
-_VIOLATION: Final = TABLE.make_shape("violation")
-TABLE.kinds["violations"] = Field(array(_VIOLATION).schema)
-_CHECKED: Final = TABLE.make_shape(
+_SPAN: Final = shapes.TABLE.make_shape("span")
+shapes.TABLE.kinds["span_shown"] = Field(_SPAN.schema)
+_VIOLATION: Final = shapes.TABLE.make_shape("violation")
+shapes.TABLE.kinds["violations"] = Field(array(_VIOLATION).schema)
+_CHECKED: Final = shapes.TABLE.make_shape(
     "checked",
     verdict=lambda found: "violates" if found else "ok",
     policyVersion=lambda _: NARRATION_POLICY,
@@ -351,18 +335,18 @@ async def _check_text(
     return _CHECKED(found, violations=shown)
 
 
-_REF: Final = TABLE.make_shape("ref")
-TABLE.kinds["ref_told"] = Field({"$ref": "#/$defs/ref"}, _REF)
-_READ: Final = TABLE.make_shape("read_frames")
-TABLE.make_shape("moderated", verdict=lambda found: "ok" if found.allowed else "flagged")
+_REF: Final = shapes.TABLE.make_shape("ref")
+shapes.TABLE.kinds["ref_told"] = Field({"$ref": "#/$defs/ref"}, _REF)
+_READ: Final = shapes.TABLE.make_shape("read_frames")
+shapes.TABLE.make_shape("moderated", verdict=lambda found: "ok" if found.allowed else "flagged")
 
 
 _PREVIEW: Final = 240
-_ENTRY: Final = TABLE.make_shape("rule_entry")
-_FOUND: Final = TABLE.make_shape("found_rule")
-_ROLLED: Final = TABLE.make_shape("rolled")
-TABLE.kinds["shown_rule"] = Field(_ENTRY.schema)
-_CASTABLE: Final = TABLE.make_shape(
+_ENTRY: Final = shapes.TABLE.make_shape("rule_entry")
+_FOUND: Final = shapes.TABLE.make_shape("found_rule")
+_ROLLED: Final = shapes.TABLE.make_shape("rolled")
+shapes.TABLE.kinds["shown_rule"] = Field(_ENTRY.schema)
+_CASTABLE: Final = shapes.TABLE.make_shape(
     "castable", verdict=lambda found: "no" if found.reasons else "yes"
 )
 
@@ -378,7 +362,7 @@ def _show_rule(canon: Canon, entry: RuleEntry) -> Reply:
 
 async def _search_rules(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
     kind = RuleKind(arguments["kind"]) if "kind" in arguments else None
-    limit = min(int(arguments.get("limit", _K)), FOUND_MAX)
+    limit = min(int(arguments.get("limit", _K)), shapes.FOUND_MAX)
     query = arguments["query"]
     found = await asyncio.to_thread(rulebook_of(canon).search_entries, query, kind, limit)
     return {
@@ -398,21 +382,21 @@ async def _can_cast(then: WorldAt, player: str, spell: str) -> Reply:
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    world_tool(
+    shapes.world_tool(
         "parse-to-action-frame",
         parse_to_action_frame,
         Field({**_READ.schema, "$defs": {"ref": _REF.schema}}, _READ),
     ),
-    *map(world_tool, ("classify-intent", "moderate-content")),
-    world_tool("check-narration", _check_text, Field(_CHECKED.schema)),
-    reading_tool("lookup-rule", _lookup_rule, _ENTRY.schema),
-    reading_tool(
+    *map(shapes.world_tool, ("classify-intent", "moderate-content")),
+    shapes.world_tool("check-narration", _check_text, Field(_CHECKED.schema)),
+    shapes.reading_tool("lookup-rule", _lookup_rule, _ENTRY.schema),
+    shapes.reading_tool(
         "search-rules",
         _search_rules,
         object_schema({"results": array(_FOUND), "attribution": TEXT}),
     ),
-    reading_tool("roll-dice", _roll_dice, _ROLLED.schema),
-    world_tool("can-cast-here", _can_cast, Field(_CASTABLE.schema)),
+    shapes.reading_tool("roll-dice", _roll_dice, _ROLLED.schema),
+    shapes.world_tool("can-cast-here", _can_cast, Field(_CASTABLE.schema)),
 )
 
 
@@ -440,7 +424,7 @@ EXACT: Final[tuple[Tool, ...]] = (
     *views.TOOLS,
     *LORE_TOOLS,
     *BUILDING_TOOLS,
-    *map(world_tool, ("move", "transfer-item", "advance-clock")),
+    *map(shapes.world_tool, ("move", "transfer-item", "advance-clock")),
     *TOOLS,
     *PROPOSALS_TOOLS,
     *views.VIEWS_TOOLS,

@@ -43,27 +43,7 @@ from canonry.readmodels.edges import (
 from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, EventId, NewId, SpaceId
 from canonry.values.json_values import decode_json, encode_json
-from canonry.world.domain.atlas import (
-    RUNNING_FIELDS,
-    STATUS,
-    STORED_FIELDS,
-    AtlasPart,
-    Exit,
-    Happening,
-    Item,
-    Layer,
-    Leg,
-    Location,
-    Mover,
-    Realm,
-    Route,
-    check_key,
-    event_id_of,
-    is_rhythm,
-    item_id_of,
-    layer_id_of,
-    legs_of,
-)
+from canonry.world.domain import atlas
 from canonry.world.domain.checks import TIES_MAX
 from canonry.world.usecases.worlds import (
     BoundWorld,
@@ -86,7 +66,9 @@ async def set_ties(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iter
         Conflict: `tie.to-itself` or `tie.opposed`.
         InvalidInput: `tie.too-many`.
     """
-    asked = [(tie, item_id_of(draft.space, key)) for tie, keys in wanted.items() for key in keys]
+    asked = [
+        (tie, atlas.item_id_of(draft.space, key)) for tie, keys in wanted.items() for key in keys
+    ]
     standing = {
         (tie, realm): edge
         for tie in wanted
@@ -168,7 +150,7 @@ async def _add_tie(draft: WorldDraft, start: EntityId, tie: tuple[Tie, EntityId]
 
 
 async def set_legs(
-    draft: WorldDraft, start: EntityId, legs: Sequence[Leg], names: Iterable[str]
+    draft: WorldDraft, start: EntityId, legs: Sequence[atlas.Leg], names: Iterable[str]
 ) -> bool:
     """Of the routes of these names let these legs, and no others, lead on from a location.
 
@@ -177,7 +159,7 @@ async def set_legs(
         Conflict: `route.to-itself`.
         InvalidInput: `route.too-many`.
     """
-    wanted = [(leg.route, item_id_of(draft.space, leg.end)) for leg in legs]
+    wanted = [(leg.route, atlas.item_id_of(draft.space, leg.end)) for leg in legs]
     standing = await _current_legs(draft, start, names)
     join = partial(_join_leg, draft, start)
     return await draft.update_edges(
@@ -186,7 +168,7 @@ async def set_legs(
 
 
 @draft_command
-async def create_route(draft: WorldDraft, route: Route) -> None:
+async def create_route(draft: WorldDraft, route: atlas.Route) -> None:
     """Let a route lead from stop to stop; where it does already, it stays.
 
     Raises:
@@ -195,8 +177,8 @@ async def create_route(draft: WorldDraft, route: Route) -> None:
         InvalidInput: `route.too-many`.
     """
     added = 0
-    for leg in legs_of((route,)):
-        start, end = (item_id_of(draft.space, key) for key in (leg.start, leg.end))
+    for leg in atlas.legs_of((route,)):
+        start, end = (atlas.item_id_of(draft.space, key) for key in (leg.start, leg.end))
         await draft.require_type(start, WorldType.LOCATION)
         if (leg.route, end) not in await _current_legs(draft, start):
             await _join_leg(draft, start, (leg.route, end))
@@ -207,15 +189,15 @@ async def create_route(draft: WorldDraft, route: Route) -> None:
 
 
 @draft_command
-async def end_route(draft: WorldDraft, route: Route) -> None:
+async def end_route(draft: WorldDraft, route: atlas.Route) -> None:
     """End a route from stop to stop.
 
     Raises:
         NotFound: `location.unknown`.
         Conflict: `route.unknown`, it does not lead from a stop to the next.
     """
-    for leg in legs_of((route,)):
-        start, end = (item_id_of(draft.space, key) for key in (leg.start, leg.end))
+    for leg in atlas.legs_of((route,)):
+        start, end = (atlas.item_id_of(draft.space, key) for key in (leg.start, leg.end))
         await draft.require_type(start, WorldType.LOCATION)
         edge = (await _current_legs(draft, start)).get((leg.route, end))
         if edge is None:
@@ -345,7 +327,7 @@ async def _move_contents(
 ) -> None:
     """Relocate the items and movers of an erased holder to its location, else to the starter."""
     positions = await draft.latest_edges(LOCATED_IN, left.id, kinds=_KINDS)
-    places = (*(edge.to_id for edge in positions), item_id_of(world.space, world.starter))
+    places = (*(edge.to_id for edge in positions), atlas.item_id_of(world.space, world.starter))
     location = next((each for each in places if each not in gone_ids), None)
     if location is None:
         return
@@ -358,28 +340,28 @@ async def _move_contents(
 
 
 _ANCESTORS_MAX: Final = 1_000  # bounds the check for circles
-_USUAL: Final = (*STATUS, "forbidden")
+_USUAL: Final = (*atlas.STATUS, "forbidden")
 """Fields of which only what is not as usual is written down."""
 _TYPES: Final[Mapping[type, WorldType]] = {
-    Location: WorldType.LOCATION,
-    Realm: WorldType.REALM,
-    Mover: WorldType.CHARACTER,
-    Item: WorldType.ITEM,
+    atlas.Location: WorldType.LOCATION,
+    atlas.Realm: WorldType.REALM,
+    atlas.Mover: WorldType.CHARACTER,
+    atlas.Item: WorldType.ITEM,
 }
 
 
-def id_of(draft: WorldDraft, part: AtlasPart) -> EntityId:
+def id_of(draft: WorldDraft, part: atlas.AtlasPart) -> EntityId:
     """The id that follows from the key of a part."""
     match part:
-        case Layer():
-            return layer_id_of(draft.space, part.key)
-        case Happening():
-            return EntityId(event_id_of(draft.space, part.key))
+        case atlas.Layer():
+            return atlas.layer_id_of(draft.space, part.key)
+        case atlas.Happening():
+            return EntityId(atlas.event_id_of(draft.space, part.key))
         case _:
-            return item_id_of(draft.space, part.key)
+            return atlas.item_id_of(draft.space, part.key)
 
 
-async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = False) -> bool:
+async def declare_part(draft: WorldDraft, part: atlas.AtlasPart, *, player: bool = False) -> bool:
     """Write a part and return whether anything changed. Erased items stay erased.
 
     Locations and holders are written only for new movers and items; events never change.
@@ -392,11 +374,11 @@ async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = Fal
             `world.id-taken`, `world.key-taken`.
     """
     match part:
-        case Happening():
+        case atlas.Happening():
             return await _declare_happening(draft, part)
-        case Layer():
+        case atlas.Layer():
             return await _declare_layer(draft, part)
-        case Item(quantity=quantity) if quantity < 1:
+        case atlas.Item(quantity=quantity) if quantity < 1:
             message = f"The quantity is {quantity}. Give 1 or more."
             raise InvalidInput("item.quantity", message, path="/quantity")
     part_id, kind = id_of(draft, part), WorldType.PLAYER if player else _TYPES[type(part)]
@@ -410,25 +392,27 @@ async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = Fal
         description=part.description,
         properties=_part_properties(part, old),
     )
-    if old is None and isinstance(part, Mover):
+    if old is None and isinstance(part, atlas.Mover):
         location = await draft.require_id(part.location, WorldType.LOCATION)
         draft.add_edge(LOCATED_IN, part_id, location, kind=kind)
-    if old is None and isinstance(part, Item):
+    if old is None and isinstance(part, atlas.Item):
         holder = await draft.require_id(part.holder, *HOLDERS)
         draft.add_edge(HELD_BY, part_id, holder)
     return changed
 
 
-def _part_properties(part: Location | Realm | Mover | Item, old: Entity | None) -> dict[str, Any]:
+def _part_properties(
+    part: atlas.Location | atlas.Realm | atlas.Mover | atlas.Item, old: Entity | None
+) -> dict[str, Any]:
     plain = decode_json(encode_json(part))
     known: Mapping[str, Any] = {} if old is None else old.properties
     found: dict[str, Any] = {
         name: plain[name]
-        for name in ("key", *STORED_FIELDS[type(part)])
+        for name in ("key", *atlas.STORED_FIELDS[type(part)])
         if name in known or name not in _USUAL or plain[name] not in (True, {})
     }
     if old is not None:
-        found |= dict.fromkeys(RUNNING_FIELDS.get(type(part), ()))
+        found |= dict.fromkeys(atlas.RUNNING_FIELDS.get(type(part), ()))
     if plain.get("terrain", "") is None and known.get("terrain"):
         found["terrain"] = ""  # it had one, and has none now
     return found
@@ -441,7 +425,7 @@ async def set_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) ->
         NotFound: `realm.unknown`.
         Conflict: `realm.cycle`, a realm would lie in itself.
     """
-    wanted = dict.fromkeys(item_id_of(draft.space, key) for key in keys)
+    wanted = dict.fromkeys(atlas.item_id_of(draft.space, key) for key in keys)
     held = {edge.to_id: edge for edge in await draft.edges_of(WITHIN, start)}
     for realm in wanted:
         await draft.require_type(realm, WorldType.REALM)
@@ -461,7 +445,9 @@ async def set_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) ->
     return await draft.update_edges(wanted, held, join_realm, reason="it lies there no longer")
 
 
-async def set_exit(draft: WorldDraft, start: EntityId, new_exit: Exit, *, creating: bool) -> bool:
+async def set_exit(
+    draft: WorldDraft, start: EntityId, new_exit: atlas.Exit, *, creating: bool
+) -> bool:
     """Make an exit as it is described; return whether anything changed.
 
     One that leads elsewhere in this direction is replaced, with the exit back that belongs to it;
@@ -496,7 +482,7 @@ async def set_exit(draft: WorldDraft, start: EntityId, new_exit: Exit, *, creati
     return True
 
 
-async def _exit_properties(draft: WorldDraft, new_exit: Exit) -> dict[str, Any]:
+async def _exit_properties(draft: WorldDraft, new_exit: atlas.Exit) -> dict[str, Any]:
     requires = None
     if new_exit.requires is not None:
         requires = await draft.require_id(new_exit.requires, WorldType.ITEM)
@@ -504,7 +490,7 @@ async def _exit_properties(draft: WorldDraft, new_exit: Exit) -> dict[str, Any]:
         message = f"The duration is {new_exit.travel_ms}. Give 0 or more milliseconds."
         raise InvalidInput("exit.negative-duration", message, path="/travelDurationMs")
     rhythm = {"every": new_exit.every, "lasting": new_exit.lasting}
-    if {*rhythm.values(), new_exit.opens} != {None} and not is_rhythm(
+    if {*rhythm.values(), new_exit.opens} != {None} and not atlas.is_rhythm(
         new_exit.every, new_exit.lasting
     ):
         message = "Give both everyTicks and a smaller lastingTicks for an exit that recurs."
@@ -534,7 +520,9 @@ async def end_return_exit(draft: WorldDraft, edge: RelationDraft) -> None:
             draft.end_edge(back, reason="the exit that it belonged to has ended")
 
 
-async def create_exit_pair(draft: WorldDraft, start: EntityId, key: str, new_exit: Exit) -> None:
+async def create_exit_pair(
+    draft: WorldDraft, start: EntityId, key: str, new_exit: atlas.Exit
+) -> None:
     """Create an exit, and the exit back unless it is one-way.
 
     Raises:
@@ -543,7 +531,7 @@ async def create_exit_pair(draft: WorldDraft, start: EntityId, key: str, new_exi
     await set_exit(draft, start, new_exit, creating=True)
     if new_exit.one_way:
         return
-    target = item_id_of(draft.space, new_exit.to)
+    target = atlas.item_id_of(draft.space, new_exit.to)
     for back in await draft.edges_of(EXIT, target, kinds=(OPPOSITE[new_exit.direction],)):
         if back.to_id == start and not back.properties.get("one_way"):
             return
@@ -553,7 +541,7 @@ async def create_exit_pair(draft: WorldDraft, start: EntityId, key: str, new_exi
     await set_exit(draft, target, turned, creating=True)
 
 
-async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
+async def _declare_layer(draft: WorldDraft, layer: atlas.Layer) -> bool:
     """Write a layer of a location or realm; an existing one may change only its text."""
     since = check_tick(layer.from_tick, path="/fromTick")
     until = None if layer.to_tick is None else check_tick(layer.to_tick, path="/toTick")
@@ -561,10 +549,10 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
         message = f"toTick {until} is before fromTick {since}. Give a later toTick."
         raise InvalidInput("layer.ends-before-start", message, path="/toTick")
     rhythm = {"every": layer.every, "lasting": layer.lasting}
-    if set(rhythm.values()) != {None} and not is_rhythm(layer.every, layer.lasting):
+    if set(rhythm.values()) != {None} and not atlas.is_rhythm(layer.every, layer.lasting):
         message = "Give both everyTicks and a smaller lastingTicks for a layer that recurs."
         raise InvalidInput("layer.rhythm", message, path="/everyTicks")
-    layer_id = layer_id_of(draft.space, layer.key)
+    layer_id = atlas.layer_id_of(draft.space, layer.key)
     if await draft.is_erased(layer_id):
         return False
     scope = await draft.require_id(layer.scope, WorldType.LOCATION, WorldType.REALM)
@@ -599,8 +587,8 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     return changed
 
 
-async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
-    event_id = event_id_of(draft.space, event.key)
+async def _declare_happening(draft: WorldDraft, event: atlas.Happening) -> bool:
+    event_id = atlas.event_id_of(draft.space, event.key)
     known = (await draft.canon.state.items_by_id((event_id,))).get(event_id)
     if isinstance(known, Event | Tombstone) and known.space == draft.space:
         return False
@@ -627,7 +615,7 @@ async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
 
 
 async def create_part(
-    canon: Canon, caller: Caller, world: BoundWorld, part: AtlasPart, *, player: bool = False
+    canon: Canon, caller: Caller, world: BoundWorld, part: atlas.AtlasPart, *, player: bool = False
 ) -> str:
     """Create a part under an unused key, by default its id; return the id.
 
@@ -637,8 +625,8 @@ async def create_part(
         Conflict: `world.key-taken`, what its exits and realms stand against, or `tick.future`.
     """
     if part.key:
-        check_key(part.key, path="/key")
-    if isinstance(part, Happening) and part.tick > world.now:
+        atlas.check_key(part.key, path="/key")
+    if isinstance(part, atlas.Happening) and part.tick > world.now:
         message = f"The world's clock is at {world.now}. Advance it or give an earlier tick."
         raise Conflict("tick.future", message, path="/tick", now=world.now)
 
@@ -647,20 +635,20 @@ async def create_part(
         part_id = id_of(draft, named)
         await draft.require_new(part_id)
         await declare_part(draft, named, player=player)
-        if isinstance(named, Location | Realm):
-            around = named.realms if isinstance(named, Location) else named.within
+        if isinstance(named, atlas.Location | atlas.Realm):
+            around = named.realms if isinstance(named, atlas.Location) else named.within
             await set_realms(draft, part_id, around)
             await set_ties(draft, part_id, named.ties)
-        if isinstance(named, Location):
+        if isinstance(named, atlas.Location):
             for new_exit in named.exits:
                 await create_exit_pair(draft, part_id, named.key, new_exit)
 
     receipt = await change_world(canon, caller, world, write_part)
-    return first_made(receipt, EventDraft if isinstance(part, Happening) else EntityDraft).id
+    return first_made(receipt, EventDraft if isinstance(part, atlas.Happening) else EntityDraft).id
 
 
 @draft_command
-async def create_exit(draft: WorldDraft, key: str, new_exit: Exit) -> None:
+async def create_exit(draft: WorldDraft, key: str, new_exit: atlas.Exit) -> None:
     """Make an exit of the location `key`, with the exit back unless it is one-way.
 
     Raises:

@@ -30,16 +30,7 @@ from canonry.world.domain.admission.schema import (
 from canonry.world.domain.atlas import item_id_of
 from canonry.world.domain.checks import person_of
 from canonry.world.domain.narration.violations import find_violations
-from canonry.world.domain.prompts.templates import (
-    CHANGES_MAX,
-    INPUT_MAX,
-    TEMPLATE,
-    CharacterAnswer,
-    fallback_for,
-    opening_messages,
-    read_answer,
-    tool_result,
-)
+from canonry.world.domain.prompts import templates
 from canonry.world.models.services import (
     HOUR,
     HOURS_MAX,
@@ -171,7 +162,7 @@ async def take_turn(
     """
     turn = await _begin_turn(world_at(canon, world), caller, utterance, voices)
     reason: str | None = None
-    answered: CharacterAnswer | None = None
+    answered: templates.CharacterAnswer | None = None
     try:
         async with asyncio.timeout(voices.seconds * _SHARE):
             answered = await _answer_turn(turn)
@@ -182,7 +173,7 @@ async def take_turn(
     except CanonryError as error:
         reason = error.code
     key = f"{utterance.correlation_id}/{utterance.text}"
-    words = answered or CharacterAnswer(say=fallback_for(turn.npc.name, key))
+    words = answered or templates.CharacterAnswer(say=templates.fallback_for(turn.npc.name, key))
     changes = await _propose_implied(turn, words.changes)
     if not turn.again:
         await _store_exchange(turn, words.reply_text, fallback=reason)
@@ -213,8 +204,8 @@ async def _begin_turn(
 ) -> _TurnState:
     if not utterance.text.strip():
         raise InvalidInput("dialogue.empty", "say something", path="/inputText")
-    if len(utterance.text) > INPUT_MAX:
-        message = f"A player's text has at most {INPUT_MAX} characters. Shorten it."
+    if len(utterance.text) > templates.INPUT_MAX:
+        message = f"A player's text has at most {templates.INPUT_MAX} characters. Shorten it."
         raise InvalidInput("dialogue.too-long", message, path="/inputText")
     player = await then.require_item(utterance.player, WorldType.PLAYER)
     npc = await then.require_item(utterance.npc, WorldType.CHARACTER)
@@ -236,7 +227,7 @@ async def _begin_turn(
     )
 
 
-async def _answer_turn(turn: _TurnState) -> CharacterAnswer:
+async def _answer_turn(turn: _TurnState) -> templates.CharacterAnswer:
     then, text_said = turn.then, turn.utterance.text
     services = then.canon.find_service(WorldServices)
     if not (await moderate_content(then.canon, text_said)).allowed:
@@ -245,16 +236,16 @@ async def _answer_turn(turn: _TurnState) -> CharacterAnswer:
         raise _FellBackError("model.none")
     past, kept = await _past_exchanges(turn)
     turn.again = kept is not None
-    turn.messages += opening_messages(await _context_of(turn), past, text_said)
+    turn.messages += templates.opening_messages(await _context_of(turn), past, text_said)
     model = model_for(ModelPurpose.NPC_DIALOGUE, then.canon.policy.models)
     context = digest_value(turn.messages[1:])
-    key = generation_key(ModelPurpose.NPC_DIALOGUE, model, TEMPLATE.content_hash, context)
+    key = generation_key(ModelPurpose.NPC_DIALOGUE, model, templates.TEMPLATE.content_hash, context)
     text = services.generated.find_answer(key)
     if text is None and kept is not None:
-        return CharacterAnswer(say=kept)
+        return templates.CharacterAnswer(say=kept)
     if text is None:
         text = await _ask_speaker(turn, turn.voices.speaker, model)
-    answered = read_answer(text)
+    answered = templates.read_answer(text)
     if answered is None:
         raise _FellBackError("model.unreadable")
     if not (await moderate_content(then.canon, answered.reply_text)).allowed:
@@ -317,15 +308,15 @@ async def _call_tool(turn: _TurnState, call: ToolAsked) -> str:
     names, look_up = {each["function"]["name"] for each in turn.voices.tools}, turn.voices.look_up
     if len(turn.called) >= turn.calls:
         message = f"You have made {turn.calls} tool calls, the limit. Answer from their results."
-        return tool_result({"error": message})
+        return templates.tool_result({"error": message})
     turn.called.append(call.name if call.name in names else "(unknown)")
     if call.name not in names or look_up is None:
-        return tool_result({"error": "There is no such tool."})
+        return templates.tool_result({"error": "There is no such tool."})
     reply = await look_up(call.name, call.arguments)
     error = reply.get("error") if isinstance(reply, Mapping) else None
     if isinstance(error, Mapping) and error.get("code") in _TRANSIENT:
         raise _FellBackError("tools.failed")
-    return tool_result(reply)
+    return templates.tool_result(reply)
 
 
 # Each exchange is stored as an event of the pair; telemetry is counted again from these.
@@ -479,7 +470,7 @@ async def _propose_implied(turn: _TurnState, changes: Sequence[Any]) -> tuple[Im
     canon, space, turn_id = turn.then.canon, turn.then.world.space, turn.utterance.correlation_id
     correlation = turn_id if is_uuid(turn_id) else content_id("dialogue", turn_id)
     named = ("dialogue", space, turn.caller.actor.agent_id, turn_id)
-    ids = [content_id(*named, str(number)) for number in range(CHANGES_MAX)]
+    ids = [content_id(*named, str(number)) for number in range(templates.CHANGES_MAX)]
     before = [await proposal_in(canon, space, each) for each in ids]
     if any(before):
         return tuple(
@@ -492,9 +483,9 @@ async def _propose_implied(turn: _TurnState, changes: Sequence[Any]) -> tuple[Im
     found = []
     for number, change in enumerate(changes):
         problem = "A change must be an object with actionType and params."
-        if number >= CHANGES_MAX:
-            problem = f"A turn has at most {CHANGES_MAX} changes. The rest is ignored."
-        if number >= CHANGES_MAX or not isinstance(change, Mapping):
+        if number >= templates.CHANGES_MAX:
+            problem = f"A turn has at most {templates.CHANGES_MAX} changes. The rest is ignored."
+        if number >= templates.CHANGES_MAX or not isinstance(change, Mapping):
             found.append(ImpliedChange(number=number, refused=problem))
         else:
             envelope = {
@@ -505,9 +496,9 @@ async def _propose_implied(turn: _TurnState, changes: Sequence[Any]) -> tuple[Im
                 "correlationId": correlation,
                 "idempotencyKey": f"dialogue/{ids[number]}",
                 "generation": {
-                    "templateName": TEMPLATE.id,
-                    "templateVersion": TEMPLATE.version,
-                    "templateHash": TEMPLATE.content_hash,
+                    "templateName": templates.TEMPLATE.id,
+                    "templateVersion": templates.TEMPLATE.version,
+                    "templateHash": templates.TEMPLATE.content_hash,
                     "contextHash": context,
                     "parameters": {},
                     "model": turn.model,

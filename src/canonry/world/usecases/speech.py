@@ -20,17 +20,11 @@ from canonry.readmodels.passages import Collection
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, SpaceId, content_id
 from canonry.values.json_values import encode_json
+from canonry.world.domain import checks
 from canonry.world.domain.admission.safety import digest_value
 from canonry.world.domain.admission.schema import reject_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, ArcMaterials, draw_arc
 from canonry.world.domain.atlas import lore_id_of
-from canonry.world.domain.checks import (
-    KnownExit,
-    known_exit_of,
-    person_of,
-    reachable_from,
-    stack_of,
-)
 from canonry.world.domain.narration.violations import (
     CanonStatement,
     NamedLocation,
@@ -223,17 +217,17 @@ async def scene_of(
         **ends,
         **{n: t for n, t in named.items() if t.entity_type == WorldType.LOCATION},
     }
-    known_exits = (known_exit_of(edge, then.tick) for edge in exits if edge.to_id in ends)
+    known_exits = (checks.known_exit_of(edge, then.tick) for edge in exits if edge.to_id in ends)
     return NarratedScene(
         location=as_nameable(location),
         player=None if player is None else player.id,
         time_of_day=None if then.world.tick is None else time_of_day(then.tick),
         people=tuple(
-            person_of(entity, location.id if name in here else None)
+            checks.person_of(entity, location.id if name in here else None)
             for name, entity in movers.items()
         ),
         items=tuple(
-            stack_of(item, holder)
+            checks.stack_of(item, holder)
             for holder, items in (
                 (None if player is None else player.id, own),
                 (location.id, lying),
@@ -269,17 +263,17 @@ async def _travel_times(
 
 async def _open_exits(
     then: WorldAt, starts: Iterable[EntityId], items: frozenset[str], steps: int, most: int
-) -> Mapping[EntityId, Sequence[KnownExit]]:
+) -> Mapping[EntityId, Sequence[checks.KnownExit]]:
     """Return the open exits of the locations that are fewer than so many steps from a start."""
-    found: dict[EntityId, Sequence[KnownExit]] = {}
+    found: dict[EntityId, Sequence[checks.KnownExit]] = {}
     ring = list(dict.fromkeys(starts))
     while ring and steps and len(found) < most:
         steps -= 1
-        exits: dict[EntityId, list[KnownExit]] = {
+        exits: dict[EntityId, list[checks.KnownExit]] = {
             location: [] for location in ring[: most - len(found)]
         }
         for edge in await then.edges_of(EXIT, *exits, kinds=None, limit=most):
-            known_exit = known_exit_of(edge, then.tick)
+            known_exit = checks.known_exit_of(edge, then.tick)
             if (
                 known_exit is not None
                 and reject_passage(known_exit, known_exit.direction, items) is None
@@ -439,7 +433,7 @@ async def _arc_materials(now: WorldAt, wanted: WantedArc) -> ArcMaterials:
     people = await _people_by_location(now, locations)
     return ArcMaterials(
         locations=tuple(map(as_nameable, locations)),
-        reachable={location: reachable_from(steps, (location,)) for location in steps},
+        reachable={location: checks.reachable_from(steps, (location,)) for location in steps},
         people=people,
         lore=tuple(await _arc_lore(now, wanted, locations, people)),
         wanted=tuple(ids) if wanted.locations else (),
@@ -487,7 +481,7 @@ async def _people_by_location(
     found: dict[str, list[Nameable]] = defaultdict(list)
     for edge in edges:
         person = known.get(edge.from_id)
-        if person is not None and person_of(person).alive:
+        if person is not None and checks.person_of(person).alive:
             found[edge.to_id].append(as_nameable(person))
     return {
         location: tuple(sorted(each, key=lambda k: (k.name, k.id)))

@@ -5,13 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from canonry.canon.judging.known_items import (
-    Backing,
-    make_entity,
-    make_event,
-    make_observation,
-    make_relation,
-)
+from canonry.canon.judging import known_items
 from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
@@ -371,9 +365,9 @@ class WorldDraft:
         return Change(entries=tuple(self.entries), reads=frozenset(self.reads))
 
     @property
-    def backing(self) -> Backing:
+    def backing(self) -> known_items.Backing:
         """The backing of all that is written."""
-        return Backing(
+        return known_items.Backing(
             space=self.space,
             authority=Authority.GM,
             confidence=1.0,
@@ -484,7 +478,7 @@ class WorldDraft:
         if old is None:
             self._drafted[item_id] = fields
             first = {"version": 1} if entity_type is WorldType.LOCATION else {}
-            _, made = make_entity(
+            _, made = known_items.make_entity(
                 lambda label: item_id if label == "entity" else self.new_id(f"{item_id}/{label}"),
                 self.backing,
                 entity_class=EntityClass.INSTANCE,
@@ -524,7 +518,7 @@ class WorldDraft:
             return
         self._seen[item_id, self.at] = len(self.entries)
         self.entries.append(
-            make_observation(
+            known_items.make_observation(
                 self.new_id,
                 self.backing,
                 item_id,
@@ -608,7 +602,7 @@ class WorldDraft:
         """Add an edge that holds from `since` (default now) until `until`."""
         given = {key: value for key, value in (properties or {}).items() if value is not None}
         label = f"{rel_type}/{from_id}/{kind}/{to_id}"
-        made = make_relation(
+        made = known_items.make_relation(
             lambda _: self.new_id(label),
             self.backing,
             rel_type=rel_type,
@@ -670,7 +664,7 @@ class WorldDraft:
     ) -> None:
         """Record an event at the tick of the draft; `label` must be unique in the draft."""
         self.entries.append(
-            make_event(
+            known_items.make_event(
                 lambda _: self.new_id(label),
                 self.backing,
                 title=title,

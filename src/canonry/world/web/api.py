@@ -27,16 +27,7 @@ from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.world.domain.prompts.templates import find_template, list_templates
 from canonry.world.models.services import HOUR, WorldServices, count_event, usage_report
-from canonry.world.usecases.dialogue import (
-    DialogueTurn,
-    ImpliedChange,
-    PlayerUtterance,
-    Voices,
-    find_unanswered,
-    recount_usage,
-    retry_answer,
-    take_turn,
-)
+from canonry.world.usecases import dialogue
 from canonry.world.usecases.worlds import BoundWorld, bound_world, visible_worlds
 
 PATH: Final = "/api/npc/dialogue"
@@ -125,8 +116,8 @@ class DialoguePages:
         return JSONResponse(reply)
 
     async def _take_turn(
-        self, caller: Caller, principal: Principal, utterance: PlayerUtterance
-    ) -> DialogueTurn:
+        self, caller: Caller, principal: Principal, utterance: dialogue.PlayerUtterance
+    ) -> dialogue.DialogueTurn:
         canon = self.gateway.canon.for_viewer(caller.viewer)
         world = await bound_world(canon, caller)
         speaking = Principal(
@@ -138,7 +129,7 @@ class DialoguePages:
             authorities=frozenset(),
             characters=principal.characters,
         )
-        voices = Voices(
+        voices = dialogue.Voices(
             speaker=canon.find_service(WorldServices).speaker,
             tools=self._tool_schemas(),
             look_up=partial(self._look_up, speaking),
@@ -146,23 +137,25 @@ class DialoguePages:
             seconds=self.seconds,
         )
         waiting = await self._left_behind(canon, world)
-        turn = await take_turn(canon, caller, world, utterance, voices)
+        turn = await dialogue.take_turn(canon, caller, world, utterance, voices)
         if turn.reason in _LATER:
             waiting = [*waiting, utterance]
         calmly = replace(voices, seconds=_PATIENCE)
         for each in waiting[: _PENDING_MAX - len(self.later)]:
-            task = asyncio.create_task(retry_answer(canon, caller, world, each, calmly))
+            task = asyncio.create_task(dialogue.retry_answer(canon, caller, world, each, calmly))
             self.later.add(task)
             task.add_done_callback(self._note_done)
         return turn
 
-    async def _left_behind(self, canon: Canon, world: BoundWorld) -> Sequence[PlayerUtterance]:
+    async def _left_behind(
+        self, canon: Canon, world: BoundWorld
+    ) -> Sequence[dialogue.PlayerUtterance]:
         """Repeat the fallbacks of an earlier process; runs once for each world."""
         if world.space in self.resumed or canon.find_service(WorldServices).speaker is None:
             return ()
         self.resumed.add(world.space)
         since = Instant(canon.clock.now() - HOUR)
-        return await find_unanswered(canon, world, _LATER, since)
+        return await dialogue.find_unanswered(canon, world, _LATER, since)
 
     def _note_done(self, task: asyncio.Task[bool]) -> None:
         self.later.discard(task)
@@ -209,7 +202,7 @@ class DialoguePages:
         ]
 
 
-def _refusal_json(change: ImpliedChange) -> Mapping[str, Any]:
+def _refusal_json(change: dialogue.ImpliedChange) -> Mapping[str, Any]:
     details = {"proposalId": change.proposal, "gate": change.gate, "rule": change.rule}
     named = {name: value for name, value in details.items() if value}
     return {"change": change.number, **named, "reason": change.refused}
@@ -225,7 +218,7 @@ async def _read_body(request: Request, most: int) -> bytes | None:
     return bytes(content)
 
 
-async def _read_utterance(request: Request) -> PlayerUtterance:
+async def _read_utterance(request: Request) -> dialogue.PlayerUtterance:
     content = await _read_body(request, _BODY_MAX)
     if content is None:
         message = f"A request has at most {_BODY_MAX} bytes."
@@ -243,7 +236,7 @@ async def _read_utterance(request: Request) -> PlayerUtterance:
         odd = isinstance(value, str) and _NO_TEXT.search(value)
         if not isinstance(value, str) or not named or odd:
             raise InvalidInput("request.malformed", f"{name} must be a text.", path=f"/{name}")
-    return PlayerUtterance(
+    return dialogue.PlayerUtterance(
         player=body["playerId"],
         npc=body["npcId"],
         text=body["inputText"],
@@ -375,7 +368,7 @@ class WorldRoutes(DialoguePages):
                 "name of an event, as the report has them"
             )
             return _error_response(400, "query.malformed", message)
-        await recount_usage(canon.with_all_audiences)
+        await dialogue.recount_usage(canon.with_all_audiences)
         telemetry, now = canon.find_service(WorldServices).telemetry, canon.clock.now()
         began = telemetry.began
         rows = usage_report(telemetry, since, purpose, _spaces_of(caller))

@@ -11,6 +11,7 @@ from canonry.canon.queries.names import TIMES, item_of_arguments
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import read_with_calendar
+from canonry.gateway import tool
 from canonry.gateway.limits import json_pointer
 from canonry.gateway.offers import ContractFile
 from canonry.gateway.replies import Field, Shape
@@ -20,17 +21,6 @@ from canonry.gateway.tables import (
     fill_parameters,
     named_code,
     read_arguments,
-)
-from canonry.gateway.tool import (
-    ANYONE,
-    Arguments,
-    Cached,
-    PublishedArguments,
-    Reply,
-    Resource,
-    Run,
-    Schema,
-    Tool,
 )
 from canonry.narrative.toolset.arguments import TIME_WORDS
 from canonry.narrative.toolset.shapes import TABLE, Created, Listing, shape_shown
@@ -56,9 +46,9 @@ def make_tool(
     operation: Callable[..., Awaitable[Any]] | None = None,
     shown: Field | None = None,
     *,
-    cached: Cached | None = None,
+    cached: tool.Cached | None = None,
     ending: str = "",
-) -> Tool:
+) -> tool.Tool:
     """Make a tool from its entry in `tools.toml`.
 
     `operation(canon, caller, ...)`, by default the use case that the entry names, takes the
@@ -76,7 +66,7 @@ def make_tool(
     compose = compose_arguments(operation, readings, ("canon", "caller"), **made)
 
     @wraps(getattr(operation, "func", operation))  # `canonry tools` shows where this is
-    async def run_tool(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    async def run_tool(canon: Canon, caller: Caller, arguments: tool.Arguments) -> tool.Reply:
         values = read_arguments(readings, CallArguments(arguments, canon.policy.limits))
         asked = fill_parameters(readings, values)
         if isinstance(gives, Listing):
@@ -91,7 +81,7 @@ def make_tool(
     takes, more = _SCHEMA_MAKERS[entry["is"]](name, entry)
     paths = tuple(_time_paths(takes))
     read_only = more.pop("read_only", entry["is"] == "reading")
-    return Tool(
+    return tool.Tool(
         name=name,
         title=entry.get("title") or name.partition("_")[2].replace("_", " ").capitalize(),
         description=entry["description"] + ending,
@@ -108,7 +98,7 @@ def make_tool(
     )
 
 
-def _contract_arguments(name: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str, Any]]:
+def _contract_arguments(name: str, entry: Mapping[str, Any]) -> tuple[tool.Schema, dict[str, Any]]:
     """Return the contract's arguments, and those that we add.
 
     A client of the bare contract cannot ask for `detail` and gets complete rows.
@@ -119,7 +109,7 @@ def _contract_arguments(name: str, entry: Mapping[str, Any]) -> tuple[Schema, di
     more = {
         "roles": frozenset(published_entry["allowed_agent_types"]),
         "read_only": entry.get("read_only", False),
-        "published": PublishedArguments(
+        "published": tool.PublishedArguments(
             schema=published_entry["inputSchema"],
             accepted=accepted,
             given={"detail": True} if "detail" in also else {},
@@ -128,9 +118,9 @@ def _contract_arguments(name: str, entry: Mapping[str, Any]) -> tuple[Schema, di
     return {**accepted, "properties": {**accepted["properties"], **also}}, more
 
 
-def _own_arguments(_: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str, Any]]:
+def _own_arguments(_: str, entry: Mapping[str, Any]) -> tuple[tool.Schema, dict[str, Any]]:
     """Return the arguments of a tool outside of the contract."""
-    roles = ANYONE if entry["is"] == "reading" else KEEPER
+    roles = tool.ANYONE if entry["is"] == "reading" else KEEPER
     more = {"roles": frozenset(entry.get("roles", roles)), "extension": True}
     return TABLE.make_schema(entry["takes"]), more
 
@@ -166,7 +156,9 @@ async def _show_contents(canon: Canon, caller: Caller, variables: Mapping[str, s
     return json.dumps(schemas, ensure_ascii=False, indent=2)
 
 
-CONTENTS: Final[tuple[Resource, ...]] = (TABLE.make_resource("proposal-contents", _show_contents),)
+CONTENTS: Final[tuple[tool.Resource, ...]] = (
+    TABLE.make_resource("proposal-contents", _show_contents),
+)
 
 
 # Times in words. The published schemas stay as they are; a tool gets the date-time that the words
@@ -175,11 +167,11 @@ CONTENTS: Final[tuple[Resource, ...]] = (TABLE.make_resource("proposal-contents"
 _Path = tuple[str, ...]
 
 
-def _with_times(run: Run, paths: tuple[_Path, ...]) -> Run:
+def _with_times(run: tool.Run, paths: tuple[_Path, ...]) -> tool.Run:
     """Wrap the run of a tool whose times at these paths may be in words."""
 
     @wraps(run)
-    async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    async def run_with_times(canon: Canon, caller: Caller, arguments: tool.Arguments) -> tool.Reply:
         given = {path: _value_at(arguments, path) for path in paths}
         spoken_paths = [
             p for p, each in given.items() if isinstance(each, str) and not is_plain_time(each)
@@ -188,7 +180,7 @@ def _with_times(run: Run, paths: tuple[_Path, ...]) -> Run:
         if item is None:  # the tool reports the unknown id
             return await run(canon, caller, arguments)
 
-        def resolve_times(times: ReadTime) -> Arguments:
+        def resolve_times(times: ReadTime) -> tool.Arguments:
             resolved = deepcopy(dict(arguments))
             for path in spoken_paths:
                 instant = times(_value_at(arguments, path), json_pointer(*path))
@@ -203,7 +195,7 @@ def _with_times(run: Run, paths: tuple[_Path, ...]) -> Run:
     return run_with_times
 
 
-def _time_paths(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
+def _time_paths(schema: tool.Schema, path: _Path = ()) -> Iterator[_Path]:
     for name, each in schema.get("properties", {}).items():
         if each.get("format") == "date-time":
             yield (*path, name)
@@ -211,7 +203,7 @@ def _time_paths(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
             yield from _time_paths(each, (*path, name))
 
 
-def _accept_options(schema: Schema) -> Schema:
+def _accept_options(schema: tool.Schema) -> tool.Schema:
     """Return the schema that accepts any short text as a time."""
     properties = {
         name: {**{key: value for key, value in each.items() if key != "format"}}

@@ -15,6 +15,7 @@ from canonry.log.commits import ORIGIN, Position
 from canonry.log.group_appends import LogEnd
 from canonry.log.sealing import Sealed, fault_in
 from canonry.readmodels.ports.view import MaintenanceProgress
+from canonry.stores.postgres import ledger
 from canonry.stores.postgres.database import (
     Database,
     PgConnection,
@@ -23,15 +24,6 @@ from canonry.stores.postgres.database import (
     run_statement,
     run_transaction,
     translated_errors,
-)
-from canonry.stores.postgres.ledger import (
-    COLUMNS,
-    ENTER,
-    FIRST,
-    LOCK,
-    end_in,
-    record_rows,
-    sealed_in,
 )
 from canonry.stores.postgres.shards.servers import LEASE, Server, Shards
 from canonry.stores.postgres.store import set_schemas
@@ -56,7 +48,7 @@ _SESSION: Final = (
 )
 _TRY: Final = "SELECT pg_try_advisory_lock(hashtext(%s))"
 _WAIT: Final = "SELECT pg_advisory_lock(hashtext(%s))"
-_COMMITS: Final = f"{COLUMNS}, touched"
+_COMMITS: Final = f"{ledger.COLUMNS}, touched"
 _LOG: Final = (
     f"SELECT {_COMMITS} FROM commits WHERE space = %s AND position > %s ORDER BY position LIMIT %s"
 )
@@ -104,17 +96,17 @@ async def append_rows(db: PgConnection, space: SpaceId, rows: Sequence[PgRow]) -
     Raises:
         BrokenInvariant: `move.differs`, the rows do not continue the log.
     """
-    end = LogEnd(end_in((await fetch_rows(db, LOCK, (space, FIRST)))[0]))
+    end = LogEnd(ledger.end_in((await fetch_rows(db, ledger.LOCK, (space, ledger.FIRST)))[0]))
     for row in rows:
         sealed = _commit_in(row)
         if fault_in(sealed, position=Position(end.position + 1), previous=end.hash) is not None:
             raise BrokenInvariant("move.differs", _DIFFERS)
         end.follow_commit(sealed)
-    await record_rows(db, space, end, rows)
+    await ledger.record_rows(db, space, end, rows)
 
 
 def _commit_in(row: PgRow) -> Sealed:
-    return sealed_in(row[:-1])
+    return ledger.sealed_in(row[:-1])
 
 
 def staged_in(database: Database, space: SpaceId) -> str:
@@ -146,9 +138,9 @@ async def drop_stage(db: PgConnection, database: Database, space: SpaceId) -> No
 async def delete_moved(server: Server, space: SpaceId) -> None:
     """Delete the records that a moved space left; the fence stays for outdated writers."""
     async with moving_connection(server.database) as db, db.transaction():
-        await run_statement(db, ENTER, (server.database.name,))
+        await run_statement(db, ledger.ENTER, (server.database.name,))
         await run_statement(db, "DELETE FROM commits WHERE space = %s", (space,))
-        await run_statement(db, _LEFT, (FIRST, space))
+        await run_statement(db, _LEFT, (ledger.FIRST, space))
 
 
 # Moving a space from one server to another while other processes write to it.
@@ -323,7 +315,7 @@ class _SpaceMove:
         ):
             # The space is still fenced.
             staged = sql.Identifier(staged_in(target, self.space)).as_string(there)
-            await run_statement(there, ENTER, (target.name,))
+            await run_statement(there, ledger.ENTER, (target.name,))
             await run_statement(
                 there,
                 f"INSERT INTO commits ({_COMMITS}) SELECT {_COMMITS} FROM {staged}.commits"
@@ -332,7 +324,7 @@ class _SpaceMove:
             await run_statement(there, _ARRIVED.format(staged=staged))
             done = await self._copy_missing(there, ORIGIN, digests)
             async with here.transaction():
-                await run_statement(here, ENTER, (source.name,))
+                await run_statement(here, ledger.ENTER, (source.name,))
                 ((end, _),) = await fetch_rows(here, _LAST, (self.space,))
                 began = time.monotonic()
                 await self._copy_missing(there, done, digests)

@@ -17,13 +17,7 @@ from canonry.stores.postgres.database import (
     fetch_rows,
     run_statement,
 )
-from canonry.stores.postgres.shards.move_space import (
-    LEFTOVERS,
-    drop_stage,
-    finish_move,
-    lock_space,
-    moving_connection,
-)
+from canonry.stores.postgres.shards import move_space
 from canonry.stores.postgres.shards.servers import Directory, Server, ShardedLedger, Shards
 from canonry.stores.postgres.store import PostgresStore, open_database
 from canonry.values.errors import Conflict
@@ -187,14 +181,14 @@ async def open_store(
         }
         first = next(iter(servers))
         directory = Directory(servers[first].database, first, list(servers))
-        shards = Shards(servers=servers, directory=directory, finish_move=finish_move)
+        shards = Shards(servers=servers, directory=directory, finish_move=move_space.finish_move)
         left = {
             SpaceId(space)
             for server in shards.servers.values()
-            for (space,) in await server.database.fetch_rows(LEFTOVERS)
+            for (space,) in await server.database.fetch_rows(move_space.LEFTOVERS)
         }
         for space in sorted(left):
-            await finish_move(shards, space)
+            await move_space.finish_move(shards, space)
         opening.pop_all()
     return ShardedStore(shards=shards, ledger=ShardedLedger(shards))
 
@@ -227,7 +221,7 @@ class ShardedMaintenance:
 
     async def erase_entries(self, space: SpaceId, targets: Sequence[str]) -> int:
         """Erase in a space, also on its former servers, whose files may contain traces."""
-        async with lock_space(self._shards, space, waits=True):
+        async with move_space.lock_space(self._shards, space, waits=True):
             home = await self._shards.directory.ask_directory(space)
             dropped = 0
             for server in self._shards.servers.values():
@@ -235,8 +229,8 @@ class ShardedMaintenance:
                 if server.id == home:
                     dropped += await maintenance.erase_entries(space, targets)
                     continue
-                async with moving_connection(server.database) as db:
-                    await drop_stage(db, server.database, space)
+                async with move_space.moving_connection(server.database) as db:
+                    await move_space.drop_stage(db, server.database, space)
                 ((has_left,),) = await server.database.fetch_rows(_HAS_LEFT, (space,))
                 if has_left:
                     await maintenance.rewrite_table()
