@@ -106,6 +106,12 @@ def test_a_statement_in_the_speakers_own_name_is_read() -> None:
         "Bo ertrank in Arbeit.",
         "Ana se ahogó en un vaso de agua.",
         "Ana mató a Bo en el juego.",
+        "Bo resigned himself to his fate.",
+        "Ana stepped down from the cart.",
+        "Bo nearly gave up smoking.",
+        "Bo did not give up the throne.",
+        "Ana would step down.",
+        "Ana and Bo separated the eggs.",
     ],
 )
 def test_a_figure_of_speech_kills_frees_and_heals_nobody(text: str) -> None:

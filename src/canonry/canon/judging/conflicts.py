@@ -128,7 +128,8 @@ def _may_coincide(held: Statement, claim: Statement, entry: Attribute) -> bool:
     if entry.kind is ValueKind.TIME or one == other:
         return True
     lasting = entry.name in {"life", "validity"} or entry.kind is ValueKind.QUANTITY
-    if not lasting and _has_begun(held, claim) is not _has_begun(claim, held):
+    dated = "y" in parts_of(claim.when) and _has_begun(claim, held)
+    if not lasting and (dated or _has_begun(held, claim)):
         return False  # what began then can have ended since
     if one and other:
         return bool(parts_of(one)) and bool(parts_of(other)) and not is_other_time(one, other)

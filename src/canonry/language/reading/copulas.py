@@ -159,12 +159,14 @@ def _known_meanings(clause: Clause, subject: Nominal, one: Nominal) -> Iterator[
     elif bound is not None:
         yield from _bound_values(clause, about, bound)
     elif state is not None:
+        # A prisoner in a tower is no free man, but what is banned here can be allowed there.
+        personal = state[0] == "life" or "life:dead" in find_attribute(state[0]).rests_on
         yield make_statement(
             about,
             *state,
             holds=not one.negative,
             quantifier="all" if one.quantifier == "all" else "",
-            qualifiers=clause.qualifiers("as"),
+            qualifiers=clause.qualifiers("as", *(words.sets["places"] if personal else ())),
         )
     elif len(one.words) == 1 and words.has_word("colours", one.words[0]):
         yield make_statement(about, "colour", noun_of(one.words[0], words.code))
@@ -251,7 +253,8 @@ def _read_measure(subject: Nominal, one: Nominal, words: WordTable) -> Statement
     money = one.quantity.dimension in {"euro", "dollar", "sterling", "franc"}
     counted = (not noun and not money) or subject.noun in words.measures
     if subject.noun and counted and (property_of := _property_of(subject, words)):
-        return make_statement(*property_of, one.quantity)
+        coins = frozenset(() if words.has_word("persons", noun) or not noun else (one.noun,))
+        return make_statement(*property_of, one.quantity, qualifiers=coins)
     bare = not (noun or one.definite or one.quantifier or one.owner)
     if bare and one.quantity.dimension not in {"", "month", "time"}:
         return make_statement(
@@ -287,7 +290,8 @@ def location_statements(clause: Clause, about: str) -> Iterator[Statement]:
     """Yield where the subject is."""
     words, locations = clause.words, clause.locations
     firm = [each for each in locations if not each[1].is_bare and words.has_word("places", each[0])]
-    locations = firm if len(firm) == 1 else locations  # on holiday in Spain
+    outer = [each for each in firm if each[1].is_named and not each[1].noun] or firm[-1:]
+    locations = outer[-1:] or locations  # on holiday in Spain, in a vault in Karsk
     if len(locations) != 1:
         raise UnreadClause
     [(role, location)] = locations

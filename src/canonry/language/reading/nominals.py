@@ -57,13 +57,14 @@ class _NominalReader:
         self.words, self.before, self.own = words, before, own
         self.owner = self.quantifier = self.unit = self.bound = ""
         self.negative = self.definite = self.indefinite = self.about = False
-        self.negated = False
+        self.negated = self.by_name = False
         self.marks: set[str] = set()
         self.inner: Nominal | None = None
         self.label = ""
         self.within = ("", "")
         self.heads: list[str] = []
         self.names: list[str] = []
+        self.before_name = 0
         self.number: float | None = None
         self.step = 0.0
 
@@ -72,6 +73,7 @@ class _NominalReader:
         meaning = self.words.words.get(token.text, "")
         if token.name:
             self.names.append(token.name)
+            self.before_name = len(self.heads)
         elif token.text == "'s":
             self._head_last()
             own = self._head_value()
@@ -83,6 +85,8 @@ class _NominalReader:
 
     def _take_determiner(self, text: str, meaning: str) -> bool:
         if meaning == "the":
+            alone = self.before_name == len(self.heads)
+            self.by_name = bool(self.names) and alone  # old Garrick the cooper
             self.definite = True
         elif self.words.has_word("negations", text):
             self.negative = self.negated = True
@@ -194,7 +198,8 @@ class _NominalReader:
             return f"{names[-1]} no:{self.number:g}" if numbered else known
         if not heads:
             return self.owner or UNREAD
-        if names and all(self.words.has_word("titles", head) for head in heads):
+        titled = all(self.words.has_word("titles", head) for head in heads)
+        if names and (titled or self.by_name or self._is_apposed()):
             return names[-1]
         head = noun_of(heads[-1], code)
         marks = sorted(noun_of(one, code) for one in heads[:-1])
@@ -208,3 +213,10 @@ class _NominalReader:
         marks.sort(key=lambda mark: (":" in mark, mark))
         marks += sorted(mark.replace(" ", "_") for mark in self.marks)
         return PHRASE + " ".join((head, *marks))
+
+    def _is_apposed(self) -> bool:
+        """Return whether a name follows what it names: `the dragon Sczar`, `old Marta`."""
+        groups = ("apposed", "titles", "roles") if self.definite else ("epithets", "titles")
+        heads = self.heads[-1:] if self.definite else self.heads
+        known = all(any(self.words.has_word(group, one) for group in groups) for one in heads)
+        return known and self.before_name == len(self.heads) and self.number is None

@@ -372,7 +372,7 @@ def _is_word_end(after: str) -> bool:
 def _full_name(found: str, words: WordTable, mask: Masking) -> str:
     """Return the mask of two capital words that begin a sentence, if the first is no other word."""
     first = found.split(maxsplit=1)[0].casefold()
-    titled = any(words.has_word(group, first) for group in ("titles", "plain", "early"))
+    titled = any(words.has_word(group, first) for group in ("titles", "plain", "early", "epithets"))
     tables = (words.words, words.prepositions, words.states, words.nouns)
     common = titled or any(first in table for table in tables)
     known = verb_of(first, words.code) is not None or attribute_of_word(first) is not None

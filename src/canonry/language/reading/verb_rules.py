@@ -52,7 +52,8 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
             continue
         for whose in _rule_owners(owner, ends):
             for what in ends.get(value, []) if value in _ROLES or value in ends else [value]:
-                made = _rule_statement(name, whose, what, begun, denied=group.negative or nobody)
+                denied = group.negative or nobody or group.ended
+                made = _rule_statement(name, whose, what, begun, denied=denied)
                 used = (owner, value, words.agent if passive else "")
                 narrow = clause.qualifiers(*used) if group.negative else frozenset[str]()
                 if made is not None and made.value != f"{PHRASE}{clause.when}":  # left in spring
@@ -62,8 +63,9 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
 def _rule_ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
     ends: dict[str, list[ClauseEnd]] = {"s": [about], "o": [*clause.objects]}
     for role, nominals in clause.phrases:
-        if role:
-            ends.setdefault(role, []).extend(nominals)
+        if role:  # in a vault in Karsk
+            named = any(not one.noun for one in nominals)
+            ends[role] = [*(() if named else ends.get(role, ())), *nominals]
     if parts_of(clause.when):
         ends["when"] = [clause.when]
     others = [str(one.value) for one in clause.subjects if str(one.value) != about]

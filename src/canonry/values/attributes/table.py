@@ -265,21 +265,23 @@ def implied_by(statement: Statement, after: tuple[str, ...] = ()) -> Iterator[St
     """
     entry = find_attribute(statement.attribute)
     value = statement.value if isinstance(statement.value, str) else ""
-    implied = entry.implies.get(value) or entry.implies.get("*")
-    unknown = implied and ("@@" in implied or (implied.endswith("<") and not value))
-    if not implied or not statement.holds or statement.quantifier or unknown:
+    plain = statement.holds and not statement.quantifier
+    if not plain or (statement.phase is Phase.ENDS and entry.cardinality != 1):
         return
-    if statement.phase is Phase.ENDS and entry.cardinality != 1:
-        return
-    name, _, what = implied.rpartition(":")
-    ends = (
-        (value, statement.subject) if what == "<" else (statement.subject, what.replace("@", value))
-    )
-    followed = replace(statement, subject=ends[0], attribute=name, value=ends[1], implied=True)
-    yield followed
-    yield from () if name in after else implied_by(followed, (*after, statement.attribute, name))
-    if entry.symmetric and what != "@":
-        yield replace(followed, subject=value)
+    for implied in (entry.implies.get(value) or entry.implies.get("*", "")).split():
+        name, _, what = implied.rpartition(":")
+        turned = what.startswith("<")
+        if "@@" in what or (turned and not value):
+            continue
+        ends = (statement.subject, what.replace("@", value))
+        if turned:
+            ends = (value, what[1:] or statement.subject)
+        followed = replace(statement, subject=ends[0], attribute=name, value=ends[1], implied=True)
+        yield followed
+        if name not in after:
+            yield from implied_by(followed, (*after, statement.attribute, name))
+        if entry.symmetric and what != "@":
+            yield replace(followed, subject=value)
 
 
 def statements_of_tag(entity_id: str, tag: str, *, holds: bool) -> tuple[Statement, ...]:

@@ -527,7 +527,7 @@ def _living_ids(content: Content, view: SliceView, *, deeds: bool = True) -> fro
         each
         for one in statements
         if not one.implied and (one.holds_then or (dated and one.holds and one.phase is Phase.WAS))
-        if deeds or find_attribute(one.attribute).relations
+        if deeds or not all(each[-3:] == "_BY" for each in find_attribute(one.attribute).relations)
         for each in _living_ends(one)
         if each not in past
     )
