@@ -43,7 +43,7 @@ DEATHS = [
     "Bo was beheaded.",
     "Bo did not survive the fall.",
     "Bo was shot dead.",
-    "Bo was put to the sword by the raiders.",
+    "Bo was put to the axe by the raiders.",
     "Bo had his throat cut in the night.",
     "Bo bled out on the steps.",
     "Bo fell to his death.",

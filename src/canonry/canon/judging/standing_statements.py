@@ -666,8 +666,7 @@ def _relations_on_timelines(claims: Iterable[Statement], view: SliceView) -> Ite
 def _implying(name: str, table: AttributeTable) -> frozenset[str]:
     """Return the attributes whose values say something of this one: a spouse is married."""
     known = table.attributes.values()
-    said = {e.name: e.implies.get("*", "").split() for e in known}
-    return frozenset(e for e in said if any(each.startswith(f"{name}:") for each in said[e]))
+    return frozenset(e.name for e in known if f" {name}:" in f" {e.implies.get('*', '')}")
 
 
 def _bound_to(entry: Attribute) -> frozenset[str]:
@@ -687,10 +686,9 @@ def _relations_left(one: Statement, view: SliceView) -> Iterator[Relation]:
 
 def _relations_of(entity: Entity, entry: Attribute, view: SliceView) -> Iterator[Relation]:
     either = entry.symmetric or "<" in entry.implies.get("*", "")
-    for name in entry.relations:
-        yield from view.find_relations(entity, name, "any" if either else "out")
-    for name in entry.inverse_relations:
-        yield from view.find_relations(entity, name, "any" if either else "in")
+    for name in (*entry.relations, *entry.inverse_relations):
+        way: Any = "any" if either else "out" if name in entry.relations else "in"
+        yield from view.find_relations(entity, name, way)
     nouns = word_table("en").nouns.items() if entry.bond else ()
     kinds = [noun for noun, tie in nouns if tie.removeprefix("<") == entry.name]
     for noun in (*sorted(kinds), *(entry.name.split(":")[1:] if entry.name[:3] == "is:" else ())):

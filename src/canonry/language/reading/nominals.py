@@ -85,8 +85,7 @@ class _NominalReader:
 
     def _take_determiner(self, text: str, meaning: str) -> bool:
         if meaning == "the":
-            alone = self.before_name == len(self.heads)
-            self.by_name = bool(self.names) and alone  # old Garrick the cooper
+            self.by_name = bool(self.names) and self.before_name == len(self.heads)  # Bo the smith
             self.definite = True
         elif self.words.has_word("negations", text):
             self.negative = self.negated = True
@@ -216,7 +215,6 @@ class _NominalReader:
 
     def _is_apposed(self) -> bool:
         """Return whether a name follows what it names: `the dragon Sczar`, `old Marta`."""
-        groups = ("apposed", "titles", "roles") if self.definite else ("epithets", "titles")
-        heads = self.heads[-1:] if self.definite else self.heads
-        known = all(any(self.words.has_word(group, one) for group in groups) for one in heads)
-        return known and self.before_name == len(self.heads) and self.number is None
+        kind, heads = ("apposed", self.heads[-1:]) if self.definite else ("epithets", self.heads)
+        last = self.before_name == len(self.heads) and self.number is None
+        return last and all(self.words.has_word(kind, one) for one in heads)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Final
 
 from canonry.language.reading.clauses import read_clause
@@ -108,9 +109,8 @@ def _birth_year(said: Statement) -> Iterator[Statement]:
     if year.isdecimal() and said.holds and said.phase is not Phase.ENDS:
         value = Quantity(low=int(year), high=int(year))
         if isinstance(said.value, Quantity):  # in months; the birthday can be still to come
-            low, high = (
-                round(int(year) - each / 12, 3) for each in (said.value.high, said.value.low)
-            )
+            ages = said.value.high, said.value.low
+            low, high = (round(int(year) - each / 12, 3) for each in ages)
             value = Quantity(low=low - 1, high=high, about=said.value.about)
         yield replace(said, attribute="birth_year", value=value, when="", implied=True)
 
@@ -119,18 +119,11 @@ def _mark_listed(statements: Sequence[Statement], statement: Statement) -> State
     """Mark a value or a subject that the same text lists with others, as in `Bo and Tessa`."""
     if not isinstance(statement.value, str) or not statement.holds:
         return statement
-    like = [
-        one
-        for one in statements
-        if (one.attribute, one.phase, one.holds)
-        == (statement.attribute, statement.phase, statement.holds)
-    ]
+    shared = attrgetter("attribute", "phase", "holds")
+    like = [one for one in statements if shared(one) == shared(statement)]
     values = {one.value for one in like if one.subject == statement.subject}
-    if (
-        len(values) > 1
-        and find_attribute(statement.attribute).cardinality == 1
-        and not statement.quantifier
-    ):
+    several = len(values) > 1 and find_attribute(statement.attribute).cardinality == 1
+    if several and not statement.quantifier:
         return replace(statement, quantifier="some")
     sole = [one.quantifier for one in like if one.value == statement.value]
     return replace(statement, quantifier="some") if "sole" in sole and len(sole) > 1 else statement
@@ -267,11 +260,11 @@ def _time_behind(text: str, words: str, start: RoughTime) -> tuple[str, RoughTim
 
 
 def _is_change(statement: Statement) -> bool:
-    event = statement.phase is Phase.WAS and statement.attribute.startswith(
-        ("did:", "event:", "is:")
-    )
+    told = statement.attribute.startswith(("did:", "event:", "is:"))
     begins = statement.phase in _CHANGES
-    return event or (begins and find_attribute(statement.attribute).kind is not ValueKind.TIME)
+    return (told and statement.phase is Phase.WAS) or (
+        begins and find_attribute(statement.attribute).kind is not ValueKind.TIME
+    )
 
 
 def require_days(text: str, *, path: str) -> frozenset[str]:

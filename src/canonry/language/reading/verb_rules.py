@@ -42,6 +42,7 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
     elif words.has_word("movements", verb):
         rules = _move_rules(clause, rules, ends)
     nobody = not group.perfect and any(one.negative for one in clause.subjects)
+    denied = group.negative or nobody or group.ended
     undone = (group.negative or nobody) and not words.has_word("departures", verb)
     still = passive and not group.past and not group.perfect
     for name, owner, value, phase in rules:
@@ -52,7 +53,6 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
             continue
         for whose in _rule_owners(owner, ends):
             for what in ends.get(value, []) if value in _ROLES or value in ends else [value]:
-                denied = group.negative or nobody or group.ended
                 made = _rule_statement(name, whose, what, begun, denied=denied)
                 used = (owner, value, words.agent if passive else "")
                 narrow = clause.qualifiers(*used) if group.negative else frozenset[str]()

@@ -270,16 +270,15 @@ def implied_by(statement: Statement, after: tuple[str, ...] = ()) -> Iterator[St
         return
     for implied in (entry.implies.get(value) or entry.implies.get("*", "")).split():
         name, _, what = implied.rpartition(":")
-        turned = what.startswith("<")
-        if "@@" in what or (turned and not value):
+        who, other = (value, what[1:]) if what[:1] == "<" else (statement.subject, what)
+        if "@@" in what or not who:
             continue
-        ends = (statement.subject, what.replace("@", value))
-        if turned:
-            ends = (value, what[1:] or statement.subject)
-        followed = replace(statement, subject=ends[0], attribute=name, value=ends[1], implied=True)
+        other = other.replace("@", value) or statement.subject
+        followed = replace(statement, subject=who, attribute=name, value=other, implied=True)
         yield followed
-        if name not in after:
-            yield from implied_by(followed, (*after, statement.attribute, name))
+        yield from (
+            () if name in after else implied_by(followed, (*after, statement.attribute, name))
+        )
         if entry.symmetric and what != "@":
             yield replace(followed, subject=value)
 
