@@ -37,11 +37,8 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     for one in limbs if losing else ():  # a leg is left after the loss of the other
         value = Quantity(low=0.0, high=0.0 if one.quantifier == "all" else 1.0)
         yield make_statement(about, f"count:{one.noun}", value, phase=Phase.BEGINS)
-    found = (
-        []
-        if group.duty
-        else list(rule_statements(clause, group.verb, about, passive=group.passive))
-    )
+    ruled = rule_statements(clause, group.verb, about, passive=group.passive)
+    found = [] if group.duty else list(ruled)
     if not found and clause.words.has_word("standing", group.verb) and not clause.objects:
         yield from location_statements(clause, about)
         return

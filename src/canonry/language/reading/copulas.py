@@ -246,9 +246,8 @@ def _read_measure(subject: Nominal, one: Nominal, words: WordTable) -> Statement
     name = words.measures.get(noun, "")
     if name:
         fits = len(one.words) == 1
-        name = (
-            "duration" if one.quantity.dimension in {"time", "month"} and name == "length" else name
-        )
+        lasts = one.quantity.dimension in {"time", "month"} and name == "length"
+        name = "duration" if lasts else name
         return make_statement(about, measure_of(name, one.quantity), one.quantity) if fits else None
     money = one.quantity.dimension in {"euro", "dollar", "sterling", "franc"}
     counted = (not noun and not money) or subject.noun in words.measures

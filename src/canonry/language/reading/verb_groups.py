@@ -132,11 +132,8 @@ class GroupReader:
         unfinished = form == "past" and text.endswith(tuple(words.sets.get("imperfect", ())))
         self.ongoing = self.ongoing or unfinished or (self.be and not passive)
         removed = words.has_word("removing", base)
-        if (
-            passive
-            and (removed or words.has_word("appointing", base))
-            and self._is_appointment(removed=removed)
-        ):
+        appoints = passive and (removed or words.has_word("appointing", base))
+        if appoints and self._is_appointment(removed=removed):
             self.tokens.pop(0)
             self.begins, self.ended = not removed, removed
             rest = self.tokens[int(words.prepositions.get(self.tokens[0].text) == "as") :]
