@@ -687,8 +687,8 @@ def _relations_left(one: Statement, view: SliceView) -> Iterator[Relation]:
 def _relations_of(entity: Entity, entry: Attribute, view: SliceView) -> Iterator[Relation]:
     either = entry.symmetric or "<" in entry.implies.get("*", "")
     for name in (*entry.relations, *entry.inverse_relations):
-        way: Any = "any" if either else "out" if name in entry.relations else "in"
-        yield from view.find_relations(entity, name, way)
+        direction = "any" if either else "out" if name in entry.relations else "in"
+        yield from view.find_relations(entity, name, direction)
     nouns = word_table("en").nouns.items() if entry.bond else ()
     kinds = [noun for noun, tie in nouns if tie.removeprefix("<") == entry.name]
     for noun in (*sorted(kinds), *(entry.name.split(":")[1:] if entry.name[:3] == "is:" else ())):
