@@ -342,6 +342,34 @@ async def test_an_undated_death_comes_after_the_wedding() -> None:
     assert await describe_entity(driver, "Bo") == {"Bo is widowed", "widowed"}
 
 
+@pytest.mark.parametrize("wedding", WEDDINGS)
+@pytest.mark.parametrize("death", ["Ana is dead", "Cy killed Ana"])
+async def test_nobody_is_widowed_by_a_wedding_that_is_retracted(
+    wedding: dict[str, Any], death: str
+) -> None:
+    driver = await a_table()
+    wed = await accept_claim(driver, **wedding, when="1406-04-01")
+    about = ["Ana", "Cy"][: 1 + ("Cy" in death)]
+    await state_fact(driver, death, *about, when="1410-04-01")
+    assert "widowed" in await describe_entity(driver, "Bo")
+
+    await retract_item(driver, wed["id"])
+
+    assert await describe_entity(driver, "Bo") == set()
+    assert "Ana is dead" in await describe_entity(driver, "Ana")
+
+
+async def test_a_widow_by_two_statements_stays_one_without_the_first() -> None:
+    driver = await a_table()
+    wed = await accept_claim(driver, **WEDDINGS[0], when="1406-04-01")
+    await accept_claim(driver, **WEDDINGS[1], when="1406-04-01")
+    await state_fact(driver, "Ana is dead", "Ana", when="1410-04-01")
+
+    await retract_item(driver, wed["id"])
+
+    assert {"Bo is widowed", "widowed"} <= await describe_entity(driver, "Bo")
+
+
 RESTING: list[dict[str, Any]] = [
     {"kind": "relation", "from": "Ana", "type": "MEMBER_OF", "to": "Band"},
     {"kind": "fact", "says": "Ana works for the Band", "about": ["Ana", "Band"]},

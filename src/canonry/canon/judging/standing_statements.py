@@ -395,15 +395,17 @@ def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
     found = [one for each in begun if (one := _tag_begun_with(fact, *each, view)) is not None]
     yield from found
     documents = [view.find_item(one) for held in found for one in held.facts]
-    left: dict[tuple[str, str], tuple[Fact, Entity]] = {}
-    for cause in (one for one in (fact, *documents) if isinstance(one, Fact)):
-        bereaved = (bereaved_by(cause, old, view) for old in items_ended_for(cause, view))
-        for entity, tag, _holds in states_of(chain.from_iterable(bereaved), view):
-            left[entity.id, tag] = cause, entity
-    more = (
-        _tag_begun_with(by, each, tag, view, left=True) for (_, tag), (by, each) in left.items()
-    )
-    yield from (held for held in more if held is not None)
+    causes = [one for one in (fact, *documents) if isinstance(one, Fact)]
+    ends = ((by, old) for by in causes for old in items_ended_for(by, view))
+    left = {(one.entity_id, one.tag): one for end in ends for one in tags_left_by(*end, view)}
+    yield from left.values()
+
+
+def tags_left_by(by: Fact, old: Fact | Relation, view: SliceView) -> Iterator[TagHeld]:
+    """Yield the states that began because the bond in `old` ended with a death in `by`."""
+    for entity, tag, _holds in states_of(bereaved_by(by, old, view), view):
+        held = _tag_begun_with(by, entity, tag, view, left=True)
+        yield from () if held is None else (held,)
 
 
 def _tag_begun_with(

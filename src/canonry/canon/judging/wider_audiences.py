@@ -28,14 +28,17 @@ from canonry.canon.judging.standing_statements import (
     items_ended_for,
     items_on_timelines,
     restate_tags,
+    tags_left_by,
 )
 from canonry.canon.judging.state_tags import (
+    TagHeld,
     TagWriter,
     begins_in,
     changes_of,
     excluded_changes,
     is_same_moment,
     supersede_fact,
+    undo_tag,
 )
 from canonry.language.reading.reading import READER
 from canonry.language.texts.sentences import plain_statement
@@ -305,6 +308,25 @@ class _SettlingState:
                 left = bereaved_by(by, old, view)
                 new_id = partial(_settled_id, self.new_id, f"bereaved:{old.id}:{by.id}")
                 yield from change_states(left, view, new_id, backing_of(by), moment=by.moment)
+        for old in self._items_retracted(view):
+            cause = view.find_item(old.superseded_by or "")
+            if isinstance(cause, Fact):
+                for held in tags_left_by(cause, old, view):
+                    yield from self._undo_left(held, cause, view)
+
+    def _undo_left(self, held: TagHeld, by: Fact, view: SliceView) -> Iterator[Entry]:
+        """Yield the undoing of a state that no bond leaves that is still canon."""
+        bonds = (one for one in items_ended_for(by, view) if one.level is CanonLevel.CANON)
+        left = {(one.entity_id, one.tag) for bond in bonds for one in tags_left_by(by, bond, view)}
+        entity = view.find_entity(Reference(held.entity_id))
+        if entity is not None and (held.entity_id, held.tag) not in left:
+            new_id = partial(_settled_id, self.new_id, f"bond:{held.entity_id}:{by.id}")
+            pen = TagWriter(view, new_id, backing_of(by), entity)
+            reason = "its bond was retracted"
+            yield from undo_tag(pen, held, label=held.tag, reason=reason)
+            yield from (
+                FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in held.facts
+            )
 
     def _items_retracted(self, view: SliceView) -> Iterator[Fact | Relation]:
         """Yield the facts and relations that the entries retcon."""
