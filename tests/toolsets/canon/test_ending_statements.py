@@ -370,6 +370,19 @@ async def test_a_widow_by_two_statements_stays_one_without_the_first() -> None:
     assert {"Bo is widowed", "widowed"} <= await describe_entity(driver, "Bo")
 
 
+@pytest.mark.parametrize(("other", "left"), [("Cy", True), ("Bo", False)])
+async def test_a_divorce_from_one_leaves_a_marriage_to_another_stated_late(
+    other: str, left: bool
+) -> None:
+    driver = await a_table()
+    await state_fact(driver, "Bo divorced Ana", "Ana", "Bo", when="1411-04-01")
+
+    await state_fact(driver, f"Ana is married to {other}", "Ana", other, when="1397-07-01")
+
+    assert ("married" in await describe_entity(driver, "Ana")) is left
+    assert "married" in await describe_entity(driver, "Ana", "1400-01-01")
+
+
 RESTING: list[dict[str, Any]] = [
     {"kind": "relation", "from": "Ana", "type": "MEMBER_OF", "to": "Band"},
     {"kind": "fact", "says": "Ana works for the Band", "about": ["Ana", "Band"]},

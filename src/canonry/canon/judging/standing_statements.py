@@ -335,7 +335,10 @@ def change_states(
     Changes that another item tells in the scene of the moment are left out.
     """
     found: defaultdict[EntityId, dict[str, bool]] = defaultdict(dict)
-    begun = states_of([without_given_time(one, moment) for one in statements], view)
+    said = [without_given_time(one, moment) for one in statements]
+    begun = states_of(said, view)
+    bound = (one for one in said if one.holds_then and find_attribute(one.attribute).symmetric)
+    bonds = frozenset(frozenset((one.subject, str(one.value))) for one in bound)
     over = tuple(ended)
     if not begun and not over:
         return
@@ -354,6 +357,7 @@ def change_states(
             remove=own_spelling(entity, (tag for tag, holds in tags.items() if not holds)),
             moment=moment,
             until=until,
+            bonds=bonds,
         ).entries
 
 

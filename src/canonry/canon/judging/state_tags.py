@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeAlias
 
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import FactContent, StateChangeContent
@@ -34,6 +34,9 @@ from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, highest_authority
 from canonry.values.state_tags import ended_by, is_gone, normal_tag
 from canonry.values.statements import timeline_key
+
+Bonds: TypeAlias = frozenset[frozenset[str]]
+"""The two ends of each bond of which something follows, such as that a spouse is married."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -483,10 +486,12 @@ def change_tags(
     moment: Moment,
     until: Instant | None = None,
     retracted: Iterable[TagHeld] = (),
+    bonds: Bonds = frozenset(),
 ) -> TagsChanged:
     """Return the change of these tags at `moment`; tags in `retracted` are retconned with it.
 
-    At `until` the tags are again what they were before.
+    At `until` the tags are again what they were before. Tags that follow from `bonds` do not end
+    with another bond.
 
     A new tag ends those that exclude it. Adding a current tag confirms it, and removing an absent
     one denies it, because an earlier change may become known later.
@@ -507,7 +512,7 @@ def change_tags(
         *((tag, False, moment) for tag in (*ended, *sorted(denied))),
         *((one.tag, False, one.moment) for one in apart),
         *((tag, tag in ended, replace(moment, at=until)) for tag in (*begun, *ended) if until),
-        *((tag, False, at) for tag in begun for at in _denial_moments(view, entity, tag, moment)),
+        *((tag, False, at) for tag in begun for at in _denial_moments(pen, tag, moment, bonds)),
     ]
     new_changes = [TagChange(tag=t, holds=h, moment=m, observation=_NEW) for t, h, m in changes]
     kept = [one for one in changes_of(entity) if all(one != each.change for each in gone)]
@@ -537,13 +542,19 @@ def _observe_changes(pen: TagWriter, changes: Iterable[TagChange]) -> Iterator[M
         yield pen.make_observation(at, dict(sorted(tags.items())), label, backing=backing)
 
 
-def _denial_moments(view: SliceView, entity: Entity, tag: str, after: Moment) -> Iterator[Moment]:
+def _denial_moments(pen: TagWriter, tag: str, after: Moment, bonds: Bonds) -> Iterator[Moment]:
     """Yield the moments after `after` at which facts deny a tag in words."""
-    statement = statements_of_tag(entity.id, tag, holds=True)[:1]
-    keys = {timeline_key(one, each.attribute) for each in statement for one in family_of(entity)}
-    for fact in view.facts_with_keys(keys):
+    statement = statements_of_tag(pen.entity.id, tag, holds=True)[:1]
+    family = family_of(pen.entity)
+    keys = {timeline_key(one, each.attribute) for each in statement for one in family}
+    for fact in pen.view.facts_with_keys(keys):
         said = () if "tag" in fact.properties else fact.statements
-        denied = (one.value == normal_tag(tag) and one.holds_then is False for one in said)
+        over = {frozenset((one.subject, str(one.value))) for one in said if not one.holds_then}
+        apart = bool(bonds) and not over & bonds
+        denied = (
+            one.value == normal_tag(tag) and one.holds_then is False and not (apart and one.implied)
+            for one in said
+        )
         if any(denied) and comes_after(fact.moment, after):
             yield fact.moment
 
