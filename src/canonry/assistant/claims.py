@@ -285,7 +285,7 @@ def _limits_of(text: str, now: RoughTime, words: str | None, *, path: str) -> di
 
     `words` are those of a beginning that is known already.
     """
-    begin, end = limits_in(text, now)
+    begin, end = limits_in(text, now, begun=words is not None)
     if begin is None and words is None and end is not None:  # it holds today
         begin = RoughTime(start=Instant(now.start // DAY * DAY), grain=Grain.DAY)
     if words is None and begin is not None:

@@ -26,6 +26,17 @@ async def household_talk() -> Talk:
         ("Mia est en vacances jusqu'à vendredi.", "2026-11-13", "2026-11-14"),
         ("Mia está de vacaciones hasta el viernes.", "2026-11-13", "2026-11-14"),
         ("Mia is in Rome from 20 December until 3 January.", "2027-01-03", "2027-01-04"),
+        ("Mia is in Rome from 20 December to 3 January.", "2027-01-03", "2027-01-04"),
+        ("Mia is on leave from 7 to 11 December.", "2026-12-11", "2026-12-12"),
+        ("Mia is in Rome from February to April 2027.", "2027-04-30", "2027-05-01"),
+        ("Mia is on holiday next week.", "2026-11-22", "2026-11-23"),
+        ("Mia is unavailable tomorrow.", "2026-11-10", "2026-11-11"),
+        ("The Shop is closed on 24 December.", "2026-12-24", "2026-12-25"),
+        ("Mia is in Rome in February.", "2027-02-28", "2027-03-01"),
+        ("Mia ist vom 3. bis 7. Dezember im Urlaub.", "2026-12-07", "2026-12-08"),
+        ("Mia ist nächste Woche im Urlaub.", "2026-11-22", "2026-11-23"),
+        ("Mia est absente du 3 mai au 5 juin.", "2027-06-05", "2027-06-06"),
+        ("La tienda Shop está cerrada mañana.", "2026-11-10", "2026-11-11"),
     ],
 )
 async def test_a_fact_ends_at_the_time_that_its_words_name(
@@ -76,6 +87,13 @@ async def test_a_fact_begins_at_the_time_that_its_words_name(text: str, begin: s
         "Mia works at Acme and Tom is away until Friday.",
         "Mia, who plays chess, is on leave until Friday.",
         "Mia is away from Monday only.",
+        "The Shop is closed from Monday to Friday.",
+        "The Shop is closed on Mondays.",
+        "The Shop is closed in winter.",
+        "The meeting moves from 3 May to 5 May.",
+        "Mia walks from Rome to Paris.",
+        "The report is due tomorrow.",
+        "Mia is ill today.",
     ],
 )
 async def test_words_that_look_like_a_limit_are_none(text: str) -> None:

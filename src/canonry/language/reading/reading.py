@@ -30,7 +30,7 @@ from canonry.values.calendars.reckoning import GREGORIAN, Grain, RoughTime, span
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import plain_signs
 from canonry.values.moments import Instant
-from canonry.values.statements import Modality, Phase, Quantity, Statement
+from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
 
 READER: Final = 1
 """The reader's version, which is stored with the statements that it read."""
@@ -49,9 +49,16 @@ _CLEAR: Final = frozenset({Modality.ASSERTED, Modality.PLANNED})
 
 _INCLUDED: Final = frozenset({"through", "end", "ende", "einschließlich", "fin", "finales"})
 _NEAREST: Final = frozenset({"as of", "as from"})
-_ORIGINS: Final = frozenset({"from", "vom", "desde"})
+_ORIGINS: Final = frozenset({"from", "vom", "desde", "du", "del"})
 """Words of a limit: the time is included, is the nearest, or can be that of an origin."""
 _CONTINUED: Final = frozenset({"", "on", "onward", "onwards", "an"})
+
+_DAYS: Final = re.compile(
+    r"(?<!\S)(\d\d?)\.? (to|until|bis|au|al) (\d\d?\.?) ((?:de )?[^\W\d]{3,})"
+)
+"""Two days of one month: `20 to 24 January`."""
+
+_DIGIT: Final = re.compile(r"\d")
 
 _JOINTS: Final = re.compile(r" (?:[,.]|and|but|so|und|aber|et|mais|y|pero) ")
 _SPEAKER: Final = re.compile(rf"{SPEAKER}(?!\w)")
@@ -208,18 +215,30 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
     return ""
 
 
-def limits_in(text: str, start: RoughTime) -> tuple[RoughTime | None, Instant | None]:
+def limits_in(
+    text: str, start: RoughTime, *, begun: bool = False
+) -> tuple[RoughTime | None, Instant | None]:
     """Return the times at which what a text says begins, and no longer holds; None: without one.
 
     "From May" and "until Friday" lie after `start`, "as of May" is the May nearest to it. The day
     of "until Friday" is included, but "until May" ends as May begins. "Since May" is no limit here.
+    "Away tomorrow" and "away next week" last that long, unless a beginning is known (`begun`).
     """
-    ahead, plain = replace(start, toward=1), " ".join(text.split())
-    if not any(each.search(plain) for each in LIMITS.values()) or not _is_present_clause(text):
+    ahead = replace(start, toward=1)
+    plain = _DAYS.sub(r"\1 \4 \2 \3 \4", " ".join(text.split()))
+    limited = any(each.search(plain) for each in LIMITS.values())
+    span = None if limited or begun else _span_of_state(plain, ahead)
+    if not (limited or span) or not _is_present_clause(plain):
         return None, None
-    end = None
-    if (last := _time_behind(plain, "limits", ahead)) is not None:
-        included = last[1].grain <= Grain.WEEK or _INCLUDED.intersection(last[0].split())
+    if span is not None:
+        return span, span_of(span, GREGORIAN)[1]
+    last, end = _time_behind(plain, "limits", ahead), None
+    spans = _time_behind(plain, "spans", ahead) if last is None and _stays_in(plain) else None
+    if spans and (spans[1].grain >= Grain.MONTH or _DIGIT.search(plain)):
+        last = spans  # "from Monday to Friday" comes again
+    if last is not None:
+        whole = last is spans or last[1].grain <= Grain.WEEK
+        included = whole or _INCLUDED.intersection(last[0].split())
         end = span_of(last[1], GREGORIAN)[1 if included else 0]
     present = end if end is not None and end > start.start else None
     if (first := _time_behind(plain, "onsets", ahead)) is None:
@@ -228,9 +247,36 @@ def limits_in(text: str, start: RoughTime) -> tuple[RoughTime | None, Instant | 
     if first[0] in _NEAREST and (back := _time_behind(plain, "onsets", replace(start, toward=-1))):
         begin = min(begin, back[1], key=lambda one: abs(one.start - start.start))
     past = end is None and begin.start <= start.start
-    if first[0] in _ORIGINS and (past or not first[2]):
+    if first[0] in _ORIGINS and (past or (end is None and not first[2])):
         return None, present  # "a wine from 2015", "moved from Friday to Monday"
     return begin, end if end is not None and end > begin.start else None
+
+
+def _stays_in(text: str) -> list[Statement]:
+    """Return the states and locations that a text says: `on holiday`, `closed`, `in Rome`."""
+    first = text.split(maxsplit=1)[0]
+    said = (*read_statements(text, {}), *read_statements(text, {first: first}))
+    stays = ((one, find_attribute(one.attribute)) for one in said if one.holds_then)
+    known = ("is", "location", "home")
+    return [
+        one
+        for one, entry in stays
+        if one.phase is Phase.IS
+        and (entry.exclusive or entry.name.split(":")[0] in known)
+        and (one.value != f"{PHRASE}{one.when}" or one.qualifiers)
+    ]
+
+
+def _span_of_state(text: str, start: RoughTime) -> RoughTime | None:
+    """Return the days, weeks or months that a state lasts by a text: `tomorrow`, `next week`."""
+    whens = {one.when for one in _stays_in(text)} - {""}
+    words = [each.strip(',.;:!?()"') for each in text.split()] if len(whens) == 1 else []
+    for size in range(min(_TIME_MAX, len(words)), 0, -1):
+        for phrase in (" ".join(words[at : at + size]) for at in range(len(words) - size, -1, -1)):
+            if _names_time(phrase, parts_of(*whens), start):
+                rough = read_rough_time(phrase, start=start)
+                return rough if Grain.DAY <= rough.grain <= Grain.MONTH else None
+    return None
 
 
 def _is_present_clause(text: str) -> bool:

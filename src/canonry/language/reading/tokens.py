@@ -67,7 +67,7 @@ _DATE: Final = _ByLanguage(
 _HOUR: Final = _ByLanguage(lambda data: re.compile(hour_form(data.get("half_days", ""))))
 LIMITS: Final = {
     name: re.compile(rf"(?i)(?<!\w)({'|'.join(e[name] for e in _DATA.values())})(?:(?<=')|\s)")
-    for name in ("onsets", "limits")
+    for name in ("onsets", "limits", "spans")
 }
 """Patterns of words before the time at which something begins or ends, in any language."""
 

@@ -30,6 +30,7 @@ from canonry.values.calendars.reckoning import (
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import Fields, check_type
 from canonry.values.json_values import fold_text
+from canonry.values.languages import month_numbers, plain_letters
 from canonry.values.moments import DAY, YEAR_MAX, YEAR_MIN, Instant, parse_instant
 
 NAME_MAX: Final = 60  # longer names are no names of months or eras
@@ -202,6 +203,7 @@ _FIRST: Final = parse_instant(f"{YEAR_MIN:+07}-01-01T00:00:00Z")
 _LAST: Final = parse_instant(f"{YEAR_MAX:+07}-12-31T23:59:59.999999Z")
 _EXAMPLE: Final = parse_instant("1402-03-03T00:00:00Z")
 _ISO_DAY: Final = re.compile(r"([+-]\d{6}-\d\d|\d{4}-\d\d)(-\d\d)?", re.ASCII)
+_DAY_OF_MONTH: Final = re.compile(r"(?:am |le |el )?(\d\d?)\.?(?: de)? ([a-z]+)")
 _RFC: Final = re.compile(r"(?:[+-]\d{6}|\d{4})-\d\d-\d\dt[\d:.z+-]+", re.ASCII)
 
 
@@ -292,6 +294,9 @@ def _read_date(
         return RoughTime(start=known.instant, grain=grain)
     if calendar.counters:
         return read_counters(fold_text(text), calendar)
+    if calendar is GREGORIAN and (day := _DAY_OF_MONTH.fullmatch(plain_letters(text).strip())):
+        month = calendar.months[number - 1] if (number := month_numbers().get(day[2])) else None
+        text = f"{day[1]} {month.name}" if month else text  # 3. Dezember, 3 de diciembre
     return read_calendar_date(fold_text(text), calendar, start, path)
 
 
