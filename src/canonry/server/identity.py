@@ -6,6 +6,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
 import httpx2
@@ -38,31 +39,25 @@ _BYTES_MAX: Final = 1 << 20  # a key set is small; its server may be replaced
 _OK: Final = 200
 
 
+@dataclass(eq=False)
 class IssuerKeys:
-    """The last known keys of an issuer by their ids; a call waits at most `WAIT_SECONDS` for it."""
+    """The last known keys of an issuer by their ids; a call waits at most `WAIT_SECONDS` for it.
 
-    def __init__(
-        self,
-        url: str,
-        service: OutsideService,
-        *,
-        trusted_seconds: float,
-        refresh_seconds: float,
-        unknown_key_seconds: float = UNKNOWN_KEY_SECONDS,
-    ) -> None:
-        """Prepare to fetch the keys every `refresh_seconds`.
+    They are fetched every `refresh_seconds`, and trusted for `trusted_seconds` after their last
+    fetch.
+    """
 
-        Keys are trusted for `trusted_seconds` after their last fetch.
-        """
-        self._url = url
-        self._service = service
-        self._trusted_seconds = trusted_seconds
-        self._refresh_seconds = refresh_seconds
-        self._unknown_key_seconds = unknown_key_seconds
-        self._keys: Mapping[str, Any] = {}
-        self._fetched_at = self._tried_at = float("-inf")
-        self._loop: asyncio.Task[None] | None = None
-        self._fetching: asyncio.Task[None] | None = None
+    url: str
+    service: OutsideService
+    _: KW_ONLY
+    trusted_seconds: float
+    refresh_seconds: float
+    unknown_key_seconds: float = UNKNOWN_KEY_SECONDS
+    _keys: Mapping[str, Any] = field(default_factory=dict)
+    _fetched_at: float = float("-inf")
+    _tried_at: float = float("-inf")
+    _loop: asyncio.Task[None] | None = None
+    _fetching: asyncio.Task[None] | None = None
 
     def start_fetching(self) -> None:
         """Begin to fetch the keys in the background, unless it has begun."""
@@ -76,12 +71,12 @@ class IssuerKeys:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-        await self._service.close()
+        await self.service.close()
 
     @property
     def are_known(self) -> bool:
         """Return whether there are trusted keys."""
-        return bool(self._keys) and _loop_time() - self._fetched_at < self._trusted_seconds
+        return bool(self._keys) and _loop_time() - self._fetched_at < self.trusted_seconds
 
     async def find_key(self, key_id: str) -> Any:
         """Return the key of an id; None if the issuer has none.
@@ -93,10 +88,10 @@ class IssuerKeys:
         if (found := self._trusted_key(key_id)) is not None:
             return found
         fetching = self._fetch_for_unknown()
-        if not fetching.done() and self._service.fault is None:
+        if not fetching.done() and self.service.fault is None:
             await asyncio.wait({fetching}, timeout=WAIT_SECONDS)
         found = self._trusted_key(key_id)
-        if found is None and not (fetching.done() and self.are_known and not self._service.fault):
+        if found is None and not (fetching.done() and self.are_known and not self.service.fault):
             raise unverifiable_error("does not answer")
         return found
 
@@ -106,14 +101,14 @@ class IssuerKeys:
     def _fetch_for_unknown(self) -> asyncio.Task[None]:
         """Return the newest fetch; begin another one if the last one is old enough."""
         last = self._fetching
-        if last is not None and _loop_time() - self._tried_at < self._unknown_key_seconds:
+        if last is not None and _loop_time() - self._tried_at < self.unknown_key_seconds:
             return last
         return self._fetch_now()
 
     async def _keep_fetching(self) -> None:
         while True:
             await asyncio.shield(self._fetch_now())
-            await asyncio.sleep(self._refresh_seconds)
+            await asyncio.sleep(self.refresh_seconds)
 
     def _fetch_now(self) -> asyncio.Task[None]:
         if self._fetching is None or self._fetching.done():
@@ -124,7 +119,7 @@ class IssuerKeys:
         """Ask the issuer; if it fails, the probes of the service go on."""
         self._tried_at = _loop_time()
         with suppress(Unavailable):
-            await self._service.run_work(self._fetch_keys, self._fetch_keys)
+            await self.service.run_work(self._fetch_keys, self._fetch_keys)
 
     async def _fetch_keys(self) -> None:
         try:
@@ -150,7 +145,7 @@ class IssuerKeys:
         context = await asyncio.to_thread(ssl.create_default_context)
         async with (
             httpx2.AsyncClient(timeout=PROBE_SECONDS, verify=context) as client,
-            client.stream("GET", self._url, headers={"Accept": "application/json"}) as answer,
+            client.stream("GET", self.url, headers={"Accept": "application/json"}) as answer,
         ):
             if answer.status_code != _OK:
                 raise unverifiable_error(f"answers with the status {answer.status_code}")

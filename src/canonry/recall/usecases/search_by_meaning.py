@@ -4,7 +4,7 @@ import asyncio
 import math
 from array import array
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -242,35 +242,31 @@ class _Serving:
     fresh: FreshPassages
 
 
+@dataclass(eq=False)
 class Recall:
-    """Finds passages by meaning in the index that `index_passages` fills."""
+    """Finds passages by meaning in the index that `index_passages` fills.
 
-    def __init__(
-        self,
-        engines: Engines,
-        *,
-        ledger: Ledger,
-        state: State,
-        documents: Documents,
-        clock: Clock,
-        patience: float = QUERY_PATIENCE,
-    ) -> None:
-        """Open nothing yet; a search waits `patience` seconds for the model."""
-        self.ledger = ledger
-        self.state = state
-        self.documents = documents
-        self.asked = asyncio.Event()
-        """Set by the first search, after which an indexer may start."""
-        self._engines = engines
-        self._clock = clock
-        self.patience = patience
-        self._opening = asyncio.Lock()
-        self._opened: RecallEngines | None = None
-        self._others: dict[EmbeddingModel, Embedder | None] = {}
-        self._searching = asyncio.Lock()
-        self._serving: _Serving | None = None
-        self._rests_until = 0.0
-        self._questions: dict[tuple[EmbeddingModel, str], asyncio.Future[Vector]] = {}
+    It opens the engines when somebody asks; a search waits `patience` seconds for the model. The
+    first search sets `asked`, after which an indexer may start.
+    """
+
+    engines: Engines
+    _: KW_ONLY
+    ledger: Ledger
+    state: State
+    documents: Documents
+    clock: Clock
+    patience: float = QUERY_PATIENCE
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _opened: RecallEngines | None = None
+    _others: dict[EmbeddingModel, Embedder | None] = field(default_factory=dict)
+    _searching: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _serving: _Serving | None = None
+    _rests_until: float = 0.0
+    _questions: dict[tuple[EmbeddingModel, str], asyncio.Future[Vector]] = field(
+        default_factory=dict
+    )
 
     @property
     def commits_behind(self) -> int:
@@ -375,13 +371,13 @@ class Recall:
         await opened.vectors.close()
 
     def _make_engines(self) -> RecallEngines:
-        embedder = self._engines.embedder(None)
+        embedder = self.engines.embedder(None)
         if embedder is None:
             raise Unavailable("embedder.unavailable", "No embedder is set. Set recall.embedder.")
-        return RecallEngines(embedder=embedder, vectors=self._engines.vectors())
+        return RecallEngines(embedder=embedder, vectors=self.engines.vectors())
 
     async def _serving_model(self, opened: RecallEngines) -> _Serving:
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         serving = self._serving
         if serving is not None and now - serving.since < _STATUS_SECONDS:
             return serving
@@ -405,7 +401,7 @@ class Recall:
             for model, cursor in cursors.items():
                 if cursor.complete and model != wanted:
                     if model not in self._others:
-                        self._others[model] = await asyncio.to_thread(self._engines.embedder, model)
+                        self._others[model] = await asyncio.to_thread(self.engines.embedder, model)
                     other = self._others[model]
                     if other is not None:
                         return other, cursor
@@ -414,14 +410,14 @@ class Recall:
     async def _catch_up(self, serving: _Serving, vectors: Vectors, query: TextQuery) -> None:
         """Embed passages that the index lacks, until the time is over (see `commits_behind`)."""
         self._require_rested()
-        start = self._clock.monotonic()
+        start = self.clock.monotonic()
         try:
             await serving.fresh.embed_new(
                 serving.cursor,
                 query.spaces,
                 serving.embedder,
                 known=partial(vectors.vector_digests, serving.embedder.model),
-                in_time=lambda: self._clock.monotonic() - start < PATIENCE,
+                in_time=lambda: self.clock.monotonic() - start < PATIENCE,
             )
         except Unavailable:
             self._start_rest()
@@ -456,11 +452,11 @@ class Recall:
         return Unavailable("embedder.unavailable", message)
 
     def _start_rest(self) -> None:
-        self._rests_until = self._clock.monotonic() + _REST * self.patience
+        self._rests_until = self.clock.monotonic() + _REST * self.patience
 
     def _require_rested(self) -> None:
         """Fail at once while a model rests after a failure."""
-        if self._clock.monotonic() < self._rests_until:
+        if self.clock.monotonic() < self._rests_until:
             message = "The embedding model has just failed. Search matches words only."
             raise Unavailable("embedder.unavailable", message)
 

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -124,41 +125,33 @@ class _Job:
     answer: asyncio.Future[Any]
 
 
+@dataclass(eq=False)
 class Pump:
-    """The single writer of this process. Only one thread uses its connection at a time."""
+    """The single writer of this process. Only one thread uses its connection `db` at a time.
 
-    def __init__(
-        self,
-        db: apsw.Connection,
-        turnstile: Turnstile,
-        *,
-        syncs: bool,
-        anchor: Anchor,
-        guard: Callable[[], None],
-        is_due: Callable[[], bool],
-        chore: Callable[[], Any],
-    ) -> None:
-        """Write through `db`. With `syncs`, a commit waits for the disk.
+    With `syncs`, a commit waits for the disk. `guard` runs first in every transaction and may
+    refuse it by raising. `chore` runs between the groups, in its own transaction, when it `is_due`.
+    """
 
-        `guard` runs first in every transaction and may refuse it by raising. `chore` runs between
-        the groups, in its own transaction, when it `is_due`.
-        """
-        self._db = db
-        self._turnstile = turnstile
-        self._syncs = syncs
-        self._anchor = anchor
-        self._guard = guard
-        self._is_due = is_due
-        self._chore = chore
-        self._queue: deque[_Job] = deque()
-        self._lock = asyncio.Lock()
-        self._owner: asyncio.Task[Any] | None = None
-        self._running: asyncio.Task[None] | None = None
-        self._direct: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="canonry-write")
-        self._process = os.getpid()
-        self._written = 0
-        self._closed = False
+    db: apsw.Connection
+    turnstile: Turnstile
+    _: KW_ONLY
+    syncs: bool
+    anchor: Anchor
+    guard: Callable[[], None]
+    is_due: Callable[[], bool]
+    chore: Callable[[], Any]
+    _queue: deque[_Job] = field(default_factory=deque)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _owner: asyncio.Task[Any] | None = None
+    _running: asyncio.Task[None] | None = None
+    _direct: asyncio.Task[None] | None = None
+    _thread: ThreadPoolExecutor = field(
+        default_factory=partial(ThreadPoolExecutor, 1, "canonry-write")
+    )
+    _process: int = field(default_factory=os.getpid)
+    _written: int = 0
+    _closed: bool = False
 
     async def submit_work(self, work: Callable[[], T], weight: int) -> T:
         """Run `work` in a transaction and return its result after the commit.
@@ -177,7 +170,7 @@ class Pump:
             self._direct = asyncio.create_task(self._write_transaction([job], entered=True))
             await asyncio.shield(self._direct)
         elif (
-            self._syncs
+            self.syncs
             or weight > WEIGHT_INLINE
             or self._lock.locked()
             or self._queue
@@ -212,14 +205,14 @@ class Pump:
             await self._pass_turnstile()
             self._owner = asyncio.current_task()
             try:
-                self._anchor.require_same_files()
+                self.anchor.require_same_files()
                 yield
             finally:
                 self._owner = None
                 if self._direct is not None:
                     await asyncio.wait([self._direct])
                     self._direct = None
-                self._turnstile.release_lock()
+                self.turnstile.release_lock()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run `work` in the thread of this writer; only for the holder of `lock_writes`.
@@ -235,13 +228,13 @@ class Pump:
 
     async def _pass_turnstile(self) -> None:
         """Pass the turnstile, without a thread if no other process is there."""
-        if self._turnstile.try_enter():
+        if self.turnstile.try_enter():
             return
         try:
-            await self.in_thread(lambda: self._turnstile.await_entry(PATIENCE_SECONDS))
+            await self.in_thread(lambda: self.turnstile.await_entry(PATIENCE_SECONDS))
         except asyncio.CancelledError:
             with suppress(OSError):  # it may not have been entered
-                self._turnstile.release_lock()
+                self.turnstile.release_lock()
             raise
 
     async def close(self) -> bool:
@@ -276,13 +269,13 @@ class Pump:
             return
         self._written = 0
         try:
-            due = self._is_due()
+            due = self.is_due()
         except apsw.Error:  # the next write reports the fault of the store
             return
         if due:
             answer = asyncio.get_running_loop().create_future()
             await self._write_transaction(
-                [_Job(self._chore, WEIGHT_INLINE + 1, answer)], entered=False
+                [_Job(self.chore, WEIGHT_INLINE + 1, answer)], entered=False
             )
             answer.exception()
 
@@ -293,20 +286,20 @@ class Pump:
             if not entered:
                 await self._pass_turnstile()
                 mine = True
-            self._anchor.require_same_files()
+            self.anchor.require_same_files()
             try:
-                self._db.execute("BEGIN IMMEDIATE")
+                self.db.execute("BEGIN IMMEDIATE")
             except apsw.BusyError:
                 await self.in_thread(self._begin_patiently)
-            self._guard()
+            self.guard()
             if sum(job.weight for job in group) > WEIGHT_INLINE:
                 answers = await self.in_thread(lambda: self._commit_jobs(group))
-            elif self._syncs:
+            elif self.syncs:
                 answers = self._run_jobs(group)
-                await self.in_thread(lambda: self._db.execute("COMMIT"))
+                await self.in_thread(lambda: self.db.execute("COMMIT"))
             else:
                 answers = self._commit_jobs(group)
-            self._anchor.require_file()  # a file outside its folder would be lost
+            self.anchor.require_file()  # a file outside its folder would be lost
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             self._give_up()
             _refuse_group(group, _error_for(error))
@@ -319,41 +312,41 @@ class Pump:
                 _answer_job(job, answer)
         finally:
             if mine:
-                self._turnstile.release_lock()
+                self.turnstile.release_lock()
 
     def _begin_patiently(self) -> None:
-        self._db.set_busy_timeout(int(PATIENCE_SECONDS * 1000))
+        self.db.set_busy_timeout(int(PATIENCE_SECONDS * 1000))
         try:
-            self._db.execute("BEGIN IMMEDIATE")
+            self.db.execute("BEGIN IMMEDIATE")
         finally:
-            self._db.set_busy_timeout(0)
+            self.db.set_busy_timeout(0)
 
     def _run_jobs(self, group: Sequence[_Job]) -> Sequence[Any]:
         if len(group) == 1:
             return [_run_job(group[0])]
         answers: list[Any] = []
         for job in group:
-            self._db.execute("SAVEPOINT job")
+            self.db.execute("SAVEPOINT job")
             try:
                 answers.append(_run_job(job))
             except Exception as error:
-                if not self._db.in_transaction:  # a full disk ends the whole transaction
+                if not self.db.in_transaction:  # a full disk ends the whole transaction
                     raise
-                self._db.execute("ROLLBACK TO job")
+                self.db.execute("ROLLBACK TO job")
                 answers.append(_error_for(error))
-            self._db.execute("RELEASE job")
+            self.db.execute("RELEASE job")
         return answers
 
     def _commit_jobs(self, group: Sequence[_Job]) -> Sequence[Any]:
         answers = self._run_jobs(group)
-        self._db.execute("COMMIT")
+        self.db.execute("COMMIT")
         return answers
 
     def _give_up(self) -> None:
-        if self._db.in_transaction:
+        if self.db.in_transaction:
             # If even this fails, the next BEGIN reports it. The callers must be answered now.
             with suppress(apsw.Error):
-                self._db.execute("ROLLBACK")
+                self.db.execute("ROLLBACK")
 
 
 def _run_job(job: _Job) -> Any:
