@@ -5,17 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from canonry.assistant import finding
 from canonry.assistant.call_context import CallContext
 from canonry.assistant.disputes import disputes_of, marks_of
-from canonry.assistant.finding import (
-    ASSERTED,
-    no_results_hint,
-    of_kind,
-    query_about,
-    searched_by,
-    searched_in,
-    statements_of,
-)
 from canonry.assistant.first_sentences import NOTHING, count_in_words, doubt_in_words
 from canonry.assistant.rows import Row, name_once, rows_of, without_empty
 from canonry.assistant.spaces import contexts_of, find_item_in
@@ -95,8 +87,8 @@ async def _write_brief(contexts: Sequence[CallContext], arguments: Arguments) ->
         reply = fuller if not sections or "left_out" not in fuller else reply
     if not any(sections.values()):
         scene = " The brief has only the latest scene." if "\n- " in reply["brief"] else ""
-        reply["note"] = f"{no_results_hint(contexts[0], results)}{scene}"
-    return without_empty({**reply, "searched": searched_in(results)})
+        reply["note"] = f"{finding.no_results_hint(contexts[0], results)}{scene}"
+    return without_empty({**reply, "searched": finding.searched_in(results)})
 
 
 async def _find_subject(
@@ -158,7 +150,11 @@ async def _brief_sections(
         around = [e for e in around if isinstance(e, Event) or asked & {*stems_of(_words_of(e))}]
     about_anything = entity is not None and results and not any(map(involved_entities, found))
     if about_anything or (entity is None and question is None):
-        every = [e for kind in ASSERTED for e in (await of_kind(context, kind, limit=_FOUND))[0]]
+        every = [
+            e
+            for kind in finding.ASSERTED
+            for e in (await finding.of_kind(context, kind, limit=_FOUND))[0]
+        ]
         around += filter(shows, every)
     own += [e for e in (*found, *around) if not _is_denial(e)]
     unique = {e.id: e for e in (*entities, *own)}.values()
@@ -200,8 +196,8 @@ async def _statements_about_item(
     context: CallContext, entity: Entity, *, ended: bool = False
 ) -> list[log.StoredItem]:
     """Return the statements and events of an entity; then those that `ended` at a known time."""
-    facts, ties = await statements_of(context, entity, ended=ended)
-    query = EventQuery(level=CanonLevel.CANON, limit=_FOUND, **query_about(entity))
+    facts, ties = await finding.statements_of(context, entity, ended=ended)
+    query = EventQuery(level=CanonLevel.CANON, limit=_FOUND, **finding.query_about(entity))
     events = await context.canon.state.events(query)
     every: list[log.StoredItem] = [*reversed(facts), *ties, *events.items]
     shows = context.canon.viewpoint.may_show
@@ -294,7 +290,7 @@ async def _brief_scene(
     setting = f"{where}{status}, {count_in_words(count, 'turn')}. {more}".strip()
     reply = _make_brief(scene.title, sections, budget, setting)
     return without_empty(
-        {**reply, "searched": searched_by(scene_context.degraded) if question else ""}
+        {**reply, "searched": finding.searched_by(scene_context.degraded) if question else ""}
     )
 
 

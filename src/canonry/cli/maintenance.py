@@ -26,14 +26,8 @@ from canonry.app.stores import KeptStore, open_kept_store, open_store_to_read
 from canonry.canon.maintenance.log_transfer import Heads, export_log, heads_from, verify_store
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.lookup import account_of
+from canonry.cli import options
 from canonry.cli.note_folder import read_space
-from canonry.cli.options import (
-    SettingsCommand,
-    all_options,
-    command_from,
-    settings_from,
-    show_progress,
-)
 from canonry.cli.terminal import EXAMPLES, data_output, print_line, whole_file
 from canonry.readmodels.ports.view import Verification
 from canonry.recall.usecases.search_by_meaning import RecallServices
@@ -49,11 +43,10 @@ if TYPE_CHECKING:
 
 
 from canonry.canon.maintenance.reread_facts import Reread, reread_facts
-from canonry.cli.options import operator_caller
 from canonry.narrative.toolset.scenes import says
 
 
-@command_from("rebuild")
+@options.command_from("rebuild")
 async def rebuild(*, only: str | None, **given: Any) -> None:
     """Rebuild all views from the records, and drop a damaged vector index.
 
@@ -61,13 +54,13 @@ async def rebuild(*, only: str | None, **given: Any) -> None:
     run it while servers run, and interrupt it. A server adds missing vectors later;
     `--only vectors` rebuilds all of them now.
     """
-    settings = settings_from(given)
+    settings = options.settings_from(given)
     if only == "vectors":
         vectors = await _rebuild_vectors(settings)
         click.echo(f"rebuilt {vectors} vectors")
         return
     async with await open_kept_store(settings, existing=True) as store:
-        with show_progress("rebuilding views") as on_progress:
+        with options.show_progress("rebuilding views") as on_progress:
             commits = await store.maintenance.rebuild(on_progress)
         recall = store.canon.find_service(RecallServices).recall
         shared = store.vectors is not None
@@ -89,11 +82,11 @@ async def _rebuild_vectors(settings: Settings) -> int:
         if recall is None:
             message = "Search by meaning is off. Set recall.embedder, for example to onnx."
             raise InvalidInput("settings.incomplete", message, path="recall.embedder")
-        with show_progress("making vectors") as on_progress:
+        with options.show_progress("making vectors") as on_progress:
             return await rebuild_index(recall, recall_folder(settings), on_progress)
 
 
-@command_from("backup")
+@options.command_from("backup")
 async def backup(*, target: Path, **given: Any) -> None:
     """Copy the store into the new folder TARGET; servers may keep running.
 
@@ -101,8 +94,8 @@ async def backup(*, target: Path, **given: Any) -> None:
     Exit code 1: the copy is complete, but a quick count found views with missing rows.
     Run `canonry verify` for a full check.
     """
-    async with await open_store_to_read(settings_from(given)) as store:
-        with show_progress("backing up") as on_progress:
+    async with await open_store_to_read(options.settings_from(given)) as store:
+        with options.show_progress("backing up") as on_progress:
             heads = await store.maintenance.backup(target, on_progress)
         findings = await store.maintenance.check_quickly()
     commits = sum(position for position, _ in heads.values())
@@ -117,14 +110,14 @@ async def backup(*, target: Path, **given: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-@command_from("restore")
+@options.command_from("restore")
 async def restore(*, source: Path, **given: Any) -> None:
     """Restore the backup in SOURCE into an empty data folder.
 
     The backup is verified against its manifest first. A damaged one is refused.
     """
-    settings = settings_from(given)
-    with show_progress("restoring") as on_progress:
+    settings = options.settings_from(given)
+    with options.show_progress("restoring") as on_progress:
         verification = await restore_backup(settings, source, on_progress)
     click.echo(
         f"restored {verification.commits} commits of {len(verification.heads)} spaces into "
@@ -132,20 +125,20 @@ async def restore(*, source: Path, **given: Any) -> None:
     )
 
 
-@command_from("verify")
+@options.command_from("verify")
 async def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
     """Check all hash chains, views and files against the records.
 
     Exit code 1 if a problem is found; the first differences are listed.
     """
-    settings = settings_from(given)
+    settings = options.settings_from(given)
     heads = None if against is None else read_heads(against)
     async with await open_store_to_read(settings) as store:
-        with show_progress("verifying") as on_progress:
+        with options.show_progress("verifying") as on_progress:
             found = await verify_store(
                 store.canon.ledger, store.maintenance, on_progress, against=heads
             )
-        with show_progress("verifying files") as on_progress:
+        with options.show_progress("verifying files") as on_progress:
             files = await check_files(store.canon, on_progress, whole=True)
     verification = replace(found, findings=(*found.findings, *files.findings))
     if as_json:
@@ -205,14 +198,14 @@ def _verification_data(verification: Verification) -> dict[str, Any]:
     }
 
 
-@command_from("doctor", settings=all_options, cls=SettingsCommand)
+@options.command_from("doctor", settings=options.all_options, cls=options.SettingsCommand)
 def doctor(*, as_json: bool, mend: bool, whole: bool, **given: Any) -> None:
     """Diagnose problems of settings and store, and suggest fixes.
 
     Without --mend nothing is changed. Exit code 1 if a problem is found; hints are not
     problems.
     """
-    settings = settings_from(given)
+    settings = options.settings_from(given)
     if mend:
         found = paths_open_to_others(settings.data)
         close_to_others(found)
@@ -268,10 +261,10 @@ def export() -> None:
     """
 
 
-@command_from("markdown", export)
+@options.command_from("markdown", export)
 async def markdown(*, folder: Path, space: str | None, reader: str, **given: Any) -> None:
     """Write a space into the new or empty FOLDER, one Markdown note for each entity."""
-    settings = settings_from(given)
+    settings = options.settings_from(given)
     async with await open_store_to_read(settings) as store:
         notes, _ = await read_space(store.canon, space, reader)
     _begin_folder(folder)
@@ -280,7 +273,7 @@ async def markdown(*, folder: Path, space: str | None, reader: str, **given: Any
     print_line(f"wrote {len(notes.notes)} notes to {folder}, as of position {notes.position}")
 
 
-@command_from("export-log", export)
+@options.command_from("export-log", export)
 async def export_as_log(
     *, file: Path | None, files: Path | None, account: str | None, **given: Any
 ) -> None:
@@ -291,19 +284,19 @@ async def export_as_log(
     not contain files; --files copies those that are not erased.
     With --account, only one user's sources, records, observations and relationships are written.
     """
-    settings = settings_from(given)
+    settings = options.settings_from(given)
     owner = None if account is None else _owner_caller(account)
     if files is not None:
         _begin_folder(files)
     async with await open_store_to_read(settings) as store:
-        with data_output(file) as out, show_progress("exporting commits") as on_progress:
+        with data_output(file) as out, options.show_progress("exporting commits") as on_progress:
             lines = export_log(store.canon.ledger, on_progress)
             if owner is not None:
                 lines = export_account(store.canon, owner)
             async for line in lines:
                 out.write(line.decode())
         if files is not None:  # after the log, which references them
-            with show_progress("exporting files") as on_progress:
+            with options.show_progress("exporting files") as on_progress:
                 whose = None if owner is None else account_of(owner).user_id
                 files_store = files_in_folder(files)
                 carried = await export_files(store.canon, files_store, on_progress, user_id=whose)
@@ -327,7 +320,7 @@ def _begin_folder(files: Path) -> None:
 SERVERS = {"postgres": "postgres_url", "polyglot": "mongodb_url"}
 
 
-@command_from("move")
+@options.command_from("move")
 async def move(*, source: str, target: str, **given: Any) -> None:
     """Copy a whole store with its files into another kind of store.
 
@@ -336,7 +329,7 @@ async def move(*, source: str, target: str, **given: Any) -> None:
     The source does not change. To continue an interrupted move, run it again. At the end, the
     exports of both are compared byte for byte, and the views with the records.
     """
-    settings = settings_from(given)
+    settings = options.settings_from(given)
     if source == target:
         raise click.UsageError(f"--from and --to are both {source}. Give two kinds of store.")
     kind = target if source == "embedded" else source
@@ -350,9 +343,9 @@ async def move(*, source: str, target: str, **given: Any) -> None:
         await _open_kind(settings, source, existing=True) as here,
         await _open_kind(settings, target) as there,
     ):
-        with show_progress("moving") as on_progress:
+        with options.show_progress("moving") as on_progress:
             moved = await move_store(here.canon, there.canon, on_progress)
-        with show_progress("verifying") as on_progress:
+        with options.show_progress("verifying") as on_progress:
             seen = await there.maintenance.verify(on_progress)
     if seen.findings:
         finding = seen.findings[0]
@@ -375,12 +368,12 @@ async def _open_kind(settings: Settings, kind: str, *, existing: bool = False) -
     return await open_kept_store(replace(settings, recall_embedder="none"), existing=existing)
 
 
-@command_from("move-space")
+@options.command_from("move-space")
 async def move_space(*, space: str | None, target: str | None, **given: Any) -> None:
     """Move a space to another server during use, or list the server of each space."""
     if (space is None) != (target is None):
         raise click.UsageError("Give SPACE and --to SERVER, or neither to list the spaces.")
-    async with await open_kept_store(settings_from(given), existing=True) as store:
+    async with await open_kept_store(options.settings_from(given), existing=True) as store:
         if store.mover is None:
             message = "This store is on one server. List several in records.shards."
             raise NotSupported("shards.one", message)
@@ -390,7 +383,7 @@ async def move_space(*, space: str | None, target: str | None, **given: Any) -> 
                 print_line(f"{each.id}  {each.server}  {each.kind} {each.name}".rstrip())
             return
         found = _find_space(listed, space)
-        with show_progress("moving") as on_progress:
+        with options.show_progress("moving") as on_progress:
             moved = await store.mover.move_space(found, target, on_progress)
     if moved is None:
         click.echo(f"the space is already on {target}")
@@ -417,32 +410,34 @@ def _find_space(listed: "Sequence[SpaceOnServer]", named: str) -> SpaceId:
 LISTED_MAX = 50  # one screen; a wrong rule may end thousands
 
 
-@command_from("reread")
+@options.command_from("reread")
 async def reread(*, yes: bool, **given: Any) -> None:
     """Record the statements in the words of facts that an older version accepted.
 
     New claims are then compared with these facts, and items that they end no longer hold.
     """
-    async with await open_kept_store(settings_from(given), existing=True) as store:
-        found = await reread_facts(store.canon, operator_caller("canonry reread"), dry=not yes)
+    async with await open_kept_store(options.settings_from(given), existing=True) as store:
+        found = await reread_facts(
+            store.canon, options.operator_caller("canonry reread"), dry=not yes
+        )
     _print_reread(found)
     if found and not yes:
         click.echo("Nothing was changed. Add --yes to record the statements.")
 
 
-@command_from("upgrade")
+@options.command_from("upgrade")
 async def upgrade(*, target: Path, yes: bool, **given: Any) -> None:
     """Back up the store into the new folder TARGET, then reread the facts of older versions.
 
     The command lists the answers that will change, and asks before it changes them.
     """
-    caller = operator_caller("canonry upgrade")
-    async with await open_kept_store(settings_from(given), existing=True) as store:
+    caller = options.operator_caller("canonry upgrade")
+    async with await open_kept_store(options.settings_from(given), existing=True) as store:
         found = await reread_facts(store.canon, caller, dry=True)
         _print_reread(found)
         if not found:
             return
-        with show_progress("backing up") as reported:
+        with options.show_progress("backing up") as reported:
             await store.maintenance.backup(target, reported)
         click.echo(f"backed up the store into {target}")
         if yes or click.confirm("Record the statements now?"):

@@ -14,15 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.toolset_introduction import load_attribute
-from canonry.inspector import pages
-from canonry.inspector.rendering import (
-    GuardedHeaders,
-    PageFrame,
-    Texts,
-    draw_template,
-    installed_pages,
-    language_of,
-)
+from canonry.inspector import pages, rendering
 from canonry.inspector.sign_in import (
     AMBIGUOUS,
     AuthMethod,
@@ -67,7 +59,9 @@ def inspector_app(gateway: Gateway, auth_method: AuthMethod) -> Starlette:
     host = _SignInPages(
         gateway, SessionStore(auth_method, gateway.canon.clock, gateway.canon.identities)
     )
-    optional = {path: load_attribute(target) for path, target in installed_pages().items()}
+    optional = {
+        path: load_attribute(target) for path, target in rendering.installed_pages().items()
+    }
     every: dict[str, Answering] = {**_PAGES, **optional}
     return Starlette(
         routes=[
@@ -82,7 +76,7 @@ def inspector_app(gateway: Gateway, auth_method: AuthMethod) -> Starlette:
         ],
         exception_handlers={404: host.missing_page, 405: host.missing_page},
         middleware=[
-            Middleware(GuardedHeaders),
+            Middleware(rendering.GuardedHeaders),
             Middleware(GZipMiddleware, minimum_size=1_000, compresslevel=_PACKED),
         ],
     )
@@ -160,34 +154,36 @@ class _SignInPages:
         """Change the language."""
         form = await visit.read_form()
         response = visit.redirect_to(pages.back_to(form))
-        chosen = language_of(form.get("language", [""])[0], "")
+        chosen = rendering.language_of(form.get("language", [""])[0], "")
         _set_cookie(visit.request, response, _LANGUAGE, chosen, max_age=_YEAR)
         return response
 
     async def missing_page(self, request: Request, _: Exception) -> Response:
         """Return the page about a missing page."""
         frame = self._bare_frame(request)
-        return HTMLResponse(draw_template("lost.html", frame), 404)
+        return HTMLResponse(rendering.draw_template("lost.html", frame), 404)
 
     def _sign_in_page(
         self, request: Request, session: UserSession | None, *, failed: bool = False, why: str = ""
     ) -> Response:
         by_link = isinstance(self._sessions.auth_method, OneLink)
         kind = "closed" if session is not None else "link" if by_link else "token"
-        page = draw_template(
+        page = rendering.draw_template(
             "door.html", self._bare_frame(request), kind=kind, failed=failed, why=why
         )
         return HTMLResponse(page, 404 if kind == "closed" else 403 if why else 401)
 
-    def _bare_frame(self, request: Request) -> PageFrame:
-        return PageFrame(
+    def _bare_frame(self, request: Request) -> rendering.PageFrame:
+        return rendering.PageFrame(
             texts=self._texts_for(request), form_key="", path="/", asked={}, tools=frozenset()
         )
 
     @staticmethod
-    def _texts_for(request: Request) -> Texts:
+    def _texts_for(request: Request) -> rendering.Texts:
         chosen = request.cookies.get(_LANGUAGE)
-        return Texts(language_of(chosen, request.headers.get("accept-language", "")))
+        return rendering.Texts(
+            rendering.language_of(chosen, request.headers.get("accept-language", ""))
+        )
 
 
 def _has_unknown_id(request: Request, refused: Refused) -> bool:

@@ -14,6 +14,7 @@ from canonry.canon.canonization.decide_proposals import (
 )
 from canonry.canon.judging.contents import CONTENT_SHAPES, Holding, normalise_content, time_text_of
 from canonry.canon.judging.slices import Lookup, Slice
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -22,12 +23,6 @@ from canonry.canon.session.commit_change import (
     commit_change,
     extend_slice,
     require_active,
-)
-from canonry.canon.session.lookup import (
-    covered_spaces,
-    require_evidence,
-    require_item,
-    require_universe,
 )
 from canonry.canon.session.paging import every_match
 from canonry.canon.session.spoken_times import read_with_calendar
@@ -145,9 +140,9 @@ async def create_proposal(
     async def find_origin() -> ProposalOrigin:
         if scene_id is None:
             return ProposalOrigin(space=opened.space)
-        scene = await require_item(canon, caller, Scene, scene_id)
+        scene = await lookup.require_item(canon, caller, Scene, scene_id)
         require_active(scene)
-        turn = None if turn_id is None else await require_item(canon, caller, Turn, turn_id)
+        turn = None if turn_id is None else await lookup.require_item(canon, caller, Turn, turn_id)
         if turn is not None and turn.scene_id != scene.id:
             message = "/turn_id names a turn of another scene. Name one of this scene, or none."
             raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
@@ -161,8 +156,8 @@ async def _require_origin(
     canon: Canon, caller: Caller, scene_id: str | None, universe_id: str
 ) -> Scene | Space:
     if scene_id is None:
-        return await require_universe(canon, caller, universe_id)
-    return await require_item(canon, caller, Scene, scene_id)
+        return await lookup.require_universe(canon, caller, universe_id)
+    return await lookup.require_item(canon, caller, Scene, scene_id)
 
 
 async def restate_proposal(
@@ -214,7 +209,7 @@ async def restate_proposal(
 
 
 async def _require_undecided(canon: Canon, caller: Caller, proposal_id: str) -> proposals.Proposal:
-    proposal = await require_item(canon, caller, proposals.Proposal, proposal_id)
+    proposal = await lookup.require_item(canon, caller, proposals.Proposal, proposal_id)
     if proposal.status is not proposals.ProposalStatus.PENDING:
         message = f"This proposal is already {proposal.status}. Propose its content again."
         raise Conflict("proposal.decided", message, conflicts=[proposal.id])
@@ -264,7 +259,9 @@ async def _stage_suggestion(
         content = StagedContent(kind=asked.type, scene=source.scene_id, content=staged.content)
         if guarded:
             await guard.pass_gates(canon, caller, space, (content,), instead_of=source.instead_of)
-        cited = await require_evidence(canon, caller, space, asked.evidence, path="/evidence")
+        cited = await lookup.require_evidence(
+            canon, caller, space, asked.evidence, path="/evidence"
+        )
         proposal = draft_of(ProposalId(new_id("proposal")), caller, source, asked, staged.content)
         entries = (Made(thing=proposal),)
         return Change(entries=entries, reads=source.reads | cited, audience=staged.audience)
@@ -332,11 +329,11 @@ async def evaluate_proposal(
         Conflict: `proposal.decided`, `space.foreign`, `outcome.retconned`, or
             `proposal.not-writable`, no authority can make it valid.
     """
-    proposal = await require_item(canon, caller, proposals.Proposal, proposal_id)
+    proposal = await lookup.require_item(canon, caller, proposals.Proposal, proposal_id)
     space = proposal.space
 
     async def prepare_change(_: NewId) -> Change:
-        current = await require_item(canon, caller, proposals.Proposal, proposal_id)
+        current = await lookup.require_item(canon, caller, proposals.Proposal, proposal_id)
         accepts = verdict.status is proposals.ProposalStatus.ACCEPTED
         rejected = current.status is proposals.ProposalStatus.REJECTED
         overrides = rejected and bool(verdict.rationale.strip())  # by hand, with a reason
@@ -370,7 +367,7 @@ async def evaluate_proposal(
         return Change(entries=tuple(entries), reads=frozenset(reads))
 
     await commit_change(canon, caller, space, prepare_change)
-    return await require_item(canon, caller, proposals.Proposal, proposal_id)
+    return await lookup.require_item(canon, caller, proposals.Proposal, proposal_id)
 
 
 async def _force_judgement(
@@ -430,9 +427,9 @@ async def list_proposals(
     Raises:
         NotFound: `universe.unknown` or `scene.unknown`.
     """
-    spaces = await covered_spaces(canon, caller, universe_id)
+    spaces = await lookup.covered_spaces(canon, caller, universe_id)
     if query.scene_id is not None:
-        await require_item(canon, caller, Scene, query.scene_id)
+        await lookup.require_item(canon, caller, Scene, query.scene_id)
     query = with_changes(query, spaces=spaces)
     if query.asks is not None and not caller.viewer.masters:
         query = with_changes(query, asks=query.asks - {proposals.ReviewKind.HIDDEN})

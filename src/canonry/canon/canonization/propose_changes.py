@@ -23,6 +23,7 @@ from canonry.canon.canonization.proposals import (
 from canonry.canon.judging.candidates import Candidate, link_declared, order_candidates
 from canonry.canon.judging.contents import Content, EntityContent, read_content, render_content
 from canonry.canon.judging.slices import Slice
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -31,13 +32,6 @@ from canonry.canon.session.commit_change import (
     commit_change,
     drafts_made_before,
     split_by_audience,
-)
-from canonry.canon.session.lookup import (
-    account_of,
-    keys_of_evidence,
-    opening_entries,
-    require_all,
-    require_judged,
 )
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.snippets import KeptQuotes, QuotedText, plan_quotes
@@ -89,7 +83,7 @@ async def propose_changes(
         Conflict: `space.foreign`.
         CanonryError: as `StagingGuard.pass_gates`.
     """
-    universe = await require_judged(canon, caller, universe_id)
+    universe = await lookup.require_judged(canon, caller, universe_id)
     space = universe.id
 
     async def prepare_change(attempt: Attempt) -> Change[Sequence[Proposal]]:
@@ -110,7 +104,7 @@ async def propose_changes(
     # A receipt leaves out what other readers than those of its first entry may know.
     ids = [one.id for one in await drafts_made_before(canon, caller, space, ProposalDraft)]
     if asked.decides:
-        return await require_all(canon, caller, Proposal, ids)
+        return await lookup.require_all(canon, caller, Proposal, ids)
     return await preview_proposals(canon, caller, ids, while_played=True)
 
 
@@ -131,7 +125,9 @@ class _Proposing:
         quotes = KeptQuotes() if quoted is None else await plan_quotes(canon, space, quoted)
         staged, reads = await self._stage_claims(quotes)
         new = (
-            opening_entries(account_of(self.caller), {}) if self.universe.position == ORIGIN else ()
+            lookup.opening_entries(lookup.account_of(self.caller), {})
+            if self.universe.position == ORIGIN
+            else ()
         )
         made = [Made(thing=one) for one in (*quotes.made, *(draft for draft, *_ in staged))]
         change = Change(entries=(*new, *made), reads=reads)
@@ -191,7 +187,7 @@ class _Proposing:
                 last = (await newest_match(canon.documents.scenes, known))[-1:]
                 raise _error_of_claim(error, n, scene or next(iter(last), None)) from error
             path = f"/claims/{n}/evidence"
-            reads |= keys_of_evidence(found, one.evidence, space, path=path)
+            reads |= lookup.keys_of_evidence(found, one.evidence, space, path=path)
             audience = audience_in(one.content.get("audience", "everyone"), path=f"/claims/{n}/for")
             cited = replace(one, evidence=(*one.evidence, *quotes.evidence))
             origin, rendered = origin_of(space, scene, turn), render_content(content)

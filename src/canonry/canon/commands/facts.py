@@ -12,6 +12,7 @@ from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import change_states, reading_of
 from canonry.canon.judging.state_tags import TagsChanged, TagWriter, change_tags, stated_tag
 from canonry.canon.judging.wider_audiences import end_entries
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -25,30 +26,12 @@ from canonry.canon.session.commit_change import (
     require_involved,
     require_standing,
 )
-from canonry.canon.session.lookup import (
-    require_all,
-    require_any,
-    require_evidence,
-    require_item,
-    require_lawful,
-    require_same_space,
-    require_universe,
-)
 from canonry.log.commits import Position, stamp_draft
 from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, Made
 from canonry.log.fold_commit import ids_of
 from canonry.log.folding import causes_key, item_key
+from canonry.log.items import facts
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import (
-    Axiom,
-    AxiomDomain,
-    AxiomDraft,
-    Constraint,
-    Event,
-    Fact,
-    FactDraft,
-    Relation,
-)
 from canonry.log.items.scenes import Scene
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import AxiomId, EntityId, EventId, NewId
@@ -65,7 +48,7 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
         NotFound: `universe.unknown`, `entity.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`, `entity.retconned` or `axiom.forbids`.
     """
-    await require_universe(canon, caller, backing.space)
+    await lookup.require_universe(canon, caller, backing.space)
 
     async def prepare_change(new_id: NewId) -> Change:
         involved, reads = await require_involved(canon, caller, backing, new.involved)
@@ -103,19 +86,20 @@ def _judge_new_fact(
     backing: Backing, new_id: NewId, new: FactContent, made: Made, view: SliceView
 ) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
     """Return what stands against a new fact, and the entries with what it says and changes."""
-    involved = made.thing.involved if isinstance(made.thing, FactDraft) else ()
+    involved = made.thing.involved if isinstance(made.thing, facts.FactDraft) else ()
     reading = reading_of(made.thing.id, new.statement, new.properties, involved, view)
     moment = Moment(at=new.time_ref, position=NOW.position)
     until = end_of(new.time_ref, new.duration)
     changed = change_states(reading.statements, view, new_id, backing, moment=moment, until=until)
     warnings = warnings_about(new, new.time_ref, view, reading.statements)
     fact = stamp_draft(made.thing, Position(AFTER_ALL), Instant(0), statements=reading.statements)
-    ends = end_entries(fact, view, lined=()) if warnings and isinstance(fact, Fact) else ()
+    ends = end_entries(fact, view, lined=()) if warnings and isinstance(fact, facts.Fact) else ()
     olds = ((one, view.find_item(ids_of(one)[0])) for one in ends)
     own_ends = [
         one
         for one, old in olds
-        if isinstance(old, Fact | Relation) and may_end(backing.authority, old.authority)
+        if isinstance(old, facts.Fact | facts.Relation)
+        and may_end(backing.authority, old.authority)
     ]
     return warnings, (reading, *changed, *own_ends)
 
@@ -139,14 +123,14 @@ async def _state_stated(
     add, remove = ((tag,), ()) if holds else ((), (tag,))
     moment = Moment(at=new.time_ref, position=NOW.position)
 
-    def change_state(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
+    def change_state(view: SliceView) -> tuple[TagsChanged, list[facts.Axiom]]:
         broken = list(laws_against_state(view, entity.entity_type, add, entity.state_tags))
         pen = TagWriter(view, new_id, backing, entity)
         made = change_tags(pen, add=add, remove=remove, moment=moment)
         return made, broken
 
     (changed, broken), reads = await apply_rule(canon, backing.space, change_state, audience)
-    require_lawful(broken)
+    lookup.require_lawful(broken)
     documented = changed.begun or changed.ended
     return changed.entries if documented else (), reads | {item_key(entity.id)}
 
@@ -167,7 +151,7 @@ async def create_event(
         Conflict: `space.foreign`, `entity.retconned`, `event.retconned`, `event.repeated-effect`
             or `event.effect-before-cause`.
     """
-    await require_universe(canon, caller, backing.space)
+    await lookup.require_universe(canon, caller, backing.space)
     if len(set(new.causes)) < len(new.causes):
         message = "/causes_event_ids names an event twice. Name each event once."
         raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
@@ -175,14 +159,14 @@ async def create_event(
     async def prepare_change(new_id: NewId) -> Change:
         involved, reads = await require_involved(canon, caller, backing, new.involved)
         if backing.scene_id is not None:
-            scene = await require_item(canon, caller, Scene, backing.scene_id)
-            require_same_space(backing.space, [scene], path="/scene_id")
+            scene = await lookup.require_item(canon, caller, Scene, backing.scene_id)
+            lookup.require_same_space(backing.space, [scene], path="/scene_id")
             reads |= {item_key(scene.id)}
         ids = tuple(entity.id for entity in involved)
         rule = partial(_warn_duplicates, backing, new, ids)
         duplicates, keys = await judge_for_audience(canon, backing, involved, rule)
-        effects = await require_all(canon, caller, Event, new.causes)
-        require_same_space(backing.space, effects, path="/causes_event_ids")
+        effects = await lookup.require_all(canon, caller, facts.Event, new.causes)
+        lookup.require_same_space(backing.space, effects, path="/causes_event_ids")
         require_standing(*effects)
         require_order(new.time_ref, effects)
         causes = tuple(effect.id for effect in effects)
@@ -214,7 +198,7 @@ def _warn_duplicates(
     return tuple(f"This may be the event {one.id}." for one in perhaps)
 
 
-def require_order(cause_at: Instant | None, effects: tuple[Event, ...]) -> None:
+def require_order(cause_at: Instant | None, effects: tuple[facts.Event, ...]) -> None:
     """Refuse effects that are dated before their cause.
 
     Raises:
@@ -236,8 +220,8 @@ async def create_axiom(
     backing: Backing,
     statement: str,
     *,
-    domain: AxiomDomain,
-    constraint: Constraint | None = None,
+    domain: facts.AxiomDomain,
+    constraint: facts.Constraint | None = None,
 ) -> Receipt:
     """Create the axiom; `constraint` is the rule that a gate can check, if any.
 
@@ -249,11 +233,11 @@ async def create_axiom(
     if backing.authority is Authority.PLAYER:
         message = "The authority player cannot state an axiom. Use source, gm or system."
         raise InvalidInput("axiom.players-word", message, path="/authority")
-    await require_universe(canon, caller, backing.space)
+    await lookup.require_universe(canon, caller, backing.space)
 
     async def prepare_change(new_id: NewId) -> Change:
-        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
-        axiom = AxiomDraft(
+        reads = await lookup.require_evidence(canon, caller, backing.space, backing.evidence)
+        axiom = facts.AxiomDraft(
             id=AxiomId(new_id("axiom")),
             space=backing.space,
             statement=statement,
@@ -269,7 +253,7 @@ async def create_axiom(
     return await commit_change(canon, caller, backing.space, prepare_change)
 
 
-Supported: TypeAlias = Entity | Relation | Fact | Event | Axiom
+Supported: TypeAlias = Entity | facts.Relation | facts.Fact | facts.Event | facts.Axiom
 
 
 async def link_evidence(
@@ -286,7 +270,9 @@ async def link_evidence(
 
     async def prepare_change(_: NewId) -> Change:
         item = await _require_supported(canon, caller, canonical_id)
-        reads = await require_evidence(canon, caller, space, (evidence,), path="/evidence_ref")
+        reads = await lookup.require_evidence(
+            canon, caller, space, (evidence,), path="/evidence_ref"
+        )
         if evidence in item.evidence:
             return Change(entries=(), reads=frozenset())
         entry = EvidenceLinked(thing_id=item.id, evidence=evidence)
@@ -297,7 +283,9 @@ async def link_evidence(
 
 
 async def _require_supported(canon: Canon, caller: Caller, canonical_id: str) -> Supported:
-    found: Supported = await require_any(canon, caller, Supported, canonical_id, called="canon")
+    found: Supported = await lookup.require_any(
+        canon, caller, Supported, canonical_id, called="canon"
+    )
     return found
 
 
@@ -314,11 +302,11 @@ async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id:
             `event.repeated-effect`, `event.effect-before-cause`, `event.causal-cycle` or
             `event.chain-too-long`.
     """
-    space = (await require_item(canon, caller, Event, cause_id)).space
+    space = (await lookup.require_item(canon, caller, facts.Event, cause_id)).space
 
     async def prepare_change(_: NewId) -> Change:
-        cause, effect = await require_all(canon, caller, Event, (cause_id, effect_id))
-        require_same_space(space, [effect], path="/effect_event_id")
+        cause, effect = await lookup.require_all(canon, caller, facts.Event, (cause_id, effect_id))
+        lookup.require_same_space(space, [effect], path="/effect_event_id")
         require_standing(cause, effect)
         if cause.id == effect.id:
             message = "An event cannot cause itself. Name two events."
@@ -340,7 +328,9 @@ async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id:
                 message = f"More than {WALK_MAX} events follow from the effect. Link closer events."
                 raise Conflict("event.chain-too-long", message, conflicts=[effect.id])
             found = await canon.space_scope(cause.space).items_by_id(ahead)
-            ahead = {e for t in found.values() if isinstance(t, Event) for e in t.causes} - seen
+            ahead = {
+                e for t in found.values() if isinstance(t, facts.Event) for e in t.causes
+            } - seen
         entry = CausesLinked(cause=cause.id, effect=effect.id)
         reads = (item_key(cause.id), item_key(effect.id), causes_key(space))
         return Change(entries=(entry,), reads=frozenset(reads))

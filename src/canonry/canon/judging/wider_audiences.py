@@ -63,6 +63,7 @@ from canonry.log.items.facts import Fact, FactDraft, Relation, RelationDraft
 from canonry.log.items.secret_parts import audience_of, audiences_in
 from canonry.log.observations import ids_needed_next, limit_audience
 from canonry.log.schemas.narrative import RELATION_TYPES, STATE_TAGS, relation_type
+from canonry.values import moments
 from canonry.values.audience import (
     EVERYBODY,
     GAME_MASTERS,
@@ -75,16 +76,6 @@ from canonry.values.audience import (
 from canonry.values.fields import Reference
 from canonry.values.ids import FactId, NewId
 from canonry.values.merge_policies import TagChange, order_changes
-from canonry.values.moments import (
-    AFTER_ALL,
-    NOW,
-    Instant,
-    Moment,
-    comes_after,
-    moment_of,
-    sort_by_story,
-    split_at,
-)
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Policy
 from canonry.values.provenance import CanonLevel
@@ -284,7 +275,7 @@ class _SettlingState:
     def _begin_again(self, view: SliceView, _: Audience) -> Iterator[Entry]:
         """Yield new facts for those that were stated again for a time after their end."""
         ends = [one.fact_id for one in self.more if isinstance(one, FactSuperseded)]
-        done: list[tuple[str, Moment]] = []
+        done: list[tuple[str, moments.Moment]] = []
         for old in map(view.find_item, dict.fromkeys(ends)):
             by = view.find_item(old.superseded_by or "") if isinstance(old, Fact) else None
             if isinstance(old, Fact) and isinstance(by, Fact | Relation):
@@ -378,8 +369,8 @@ class _SettlingState:
                 continue
             if ended.superseded_by is not None or not view.viewer.may_see(ended.audience):
                 continue
-            moment = Moment(at=ended.until, position=NOW.position)
-            until, _after = split_at(moment, timeline.statements, lambda word: word.moment)
+            moment = moments.Moment(at=ended.until, position=moments.NOW.position)
+            until, _after = moments.split_at(moment, timeline.statements, lambda word: word.moment)
             same = (w.relation for w in until if w.again is None and w.what == timeline.what)
             for other in same:
                 end, over = getattr(other, "until", None), ended.until
@@ -486,7 +477,7 @@ def _settle_tags(pen: TagWriter, old: Sequence[TagChange]) -> Iterator[Entry]:
     back = [replace(one, holds=True) for one in kept]
     changes = [*back, *excluded_changes(order_changes((*now, *back)), groups)]
     for number, one in enumerate(changes):
-        position = None if one.moment.position.told == AFTER_ALL else one.moment.position
+        position = None if one.moment.position.told == moments.AFTER_ALL else one.moment.position
         backing = replace(pen.backing, place=position)
         label = f"observation:{number}"
         yield pen.make_observation(one.moment, {one.tag: one.holds}, label, backing=backing)
@@ -528,12 +519,16 @@ def end_entries(
 
 
 def _restated_after(
-    end: Moment, old: Fact, view: SliceView, new_id: NewId, done: list[tuple[str, Moment]]
+    end: moments.Moment,
+    old: Fact,
+    view: SliceView,
+    new_id: NewId,
+    done: list[tuple[str, moments.Moment]],
 ) -> Iterator[Entry]:
     """Yield the fact that begins when an ended one was stated again, once for all that say it."""
-    said = [(moment_of(one.at, one.place, one.place.told), one) for one in old.again]
-    later = sort_by_story(
-        [each for each in said if comes_after(each[0], end)], lambda each: each[0]
+    said = [(moments.moment_of(one.at, one.place, one.place.told), one) for one in old.again]
+    later = moments.sort_by_story(
+        [each for each in said if moments.comes_after(each[0], end)], lambda each: each[0]
     )
     known = [fact.moment for fact in view.facts_stating(old.statement)]
     known += [moment for statement, moment in done if statement == old.statement]
@@ -558,7 +553,7 @@ def _restated_after(
         yield EvidenceLinked(thing_id=fact_id, evidence=one.evidence[-1], again=one)
 
 
-def end_in_favour(old: Fact | Relation, successor: tuple[str, Instant | None]) -> Entry:
+def end_in_favour(old: Fact | Relation, successor: tuple[str, moments.Instant | None]) -> Entry:
     """Return the entry that ends an item when another one begins."""
     by, at = successor
     return supersede_fact(old, at, by) if isinstance(old, Fact) else end_by(old, at, by)
@@ -572,7 +567,7 @@ def _resume_item(old: Fact | Relation, retracted_id: str) -> Entry:
 
 def _replacement_of(
     old: Fact | Relation, retracted: Fact | Relation, view: SliceView
-) -> tuple[str, Instant | None] | None:
+) -> tuple[str, moments.Instant | None] | None:
     """Return the item that comes in place of a retconned one, where no statement ends `old`.
 
     A quantity passes on. The words of a corrected fact do not hold in an older form either, and

@@ -21,19 +21,8 @@ from canonry.canon.session.lookup import commit_at
 from canonry.canon.session.paging import every_item, every_match, every_turn
 from canonry.canon.session.snippets import is_cited
 from canonry.language.texts.stems import terms_of
+from canonry.log import entries as log
 from canonry.log.commits import ORIGIN, Commit, Position
-from canonry.log.entries import (
-    CHANGE_KINDS,
-    KIND_NAMES,
-    EntityRebuilt,
-    Entry,
-    Erased,
-    Made,
-    Redacted,
-    StoredItem,
-    Tombstone,
-    Withdrawn,
-)
 from canonry.log.fold_commit import ids_of
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity
@@ -83,14 +72,14 @@ async def find_mentions(
         after = page[-1].position
     items = await canon.space_scope(space).items_by_id(found)
     return tuple(
-        Mention(kind=KIND_NAMES[type(item)], id=each)
+        Mention(kind=log.KIND_NAMES[type(item)], id=each)
         for each in found
-        if (item := items.get(each)) is not None and not isinstance(item, Tombstone)
+        if (item := items.get(each)) is not None and not isinstance(item, log.Tombstone)
     )
 
 
-def _contains_name(entry: Entry, wanted: Iterable[str]) -> bool:
-    if isinstance(entry, Redacted | Erased):
+def _contains_name(entry: log.Entry, wanted: Iterable[str]) -> bool:
+    if isinstance(entry, log.Redacted | log.Erased):
         return False
     for text in _texts_in(decode_json(encode_entry(entry))):
         padded = _pad_words(text)
@@ -133,7 +122,7 @@ async def with_entity(
     cited: dict[SourceId, None] = {}
     names = dict.fromkeys((entity.name,))
     async for each in _items_about(canon, group, entity.space):
-        found.setdefault(each.id, KIND_NAMES[type(each)])
+        found.setdefault(each.id, log.KIND_NAMES[type(each)])
         if isinstance(each, Observation):
             names[str(each.fields.get(NAME, ""))] = None
             if each.source_id is not None:
@@ -157,7 +146,7 @@ async def with_source(
     """
     seen: dict[EntityId, None] = {}
     async for each in _from_source(canon, source):
-        found.setdefault(each.id, KIND_NAMES[type(each)])
+        found.setdefault(each.id, log.KIND_NAMES[type(each)])
         if isinstance(each, Observation):
             seen[each.entity_id] = None
     gone, shared = Counter[str](), list[Mention]()
@@ -170,7 +159,7 @@ async def with_source(
         going.add(entity_id)
         gone.update(each.entity_type for each in about if isinstance(each, Entity))
         for each in about:
-            found.setdefault(each.id, KIND_NAMES[type(each)])
+            found.setdefault(each.id, log.KIND_NAMES[type(each)])
     for entity_type, count in gone.items():
         versions = await _schema_versions(canon, source.space, entity_type)
         page = await canon.state.entities(_of_type(source.space, entity_type))
@@ -203,7 +192,7 @@ async def with_type(
 
 async def list_withdrawals(
     canon: Canon, space: SpaceId
-) -> AsyncIterator[tuple[Commit, Sequence[Tombstone]]]:
+) -> AsyncIterator[tuple[Commit, Sequence[log.Tombstone]]]:
     """Yield the commits that withdrew items, and the items still withdrawn.
 
     Items that were stored again or erased are left out.
@@ -212,9 +201,9 @@ async def list_withdrawals(
     while size == _COMMITS:
         page = await canon.ledger.read_commits(space, after=after, limit=_COMMITS)
         for commit in page:
-            ended = list(_named_by(commit, Withdrawn))
+            ended = list(_named_by(commit, log.Withdrawn))
             known = await canon.state.items_by_id(ended)
-            gone = [t for t in known.values() if isinstance(t, Tombstone)]
+            gone = [t for t in known.values() if isinstance(t, log.Tombstone)]
             if ended:
                 yield commit, [each for each in gone if each.position == commit.position]
         size, after = len(page), page[-1].position if page else after
@@ -223,8 +212,8 @@ async def list_withdrawals(
 def _named_by(commit: Commit, kind: type) -> Iterator[str]:
     """Yield the ids in entries of a kind, including entries with erased content."""
     for entry in commit.entries:
-        stored = entry.kind if isinstance(entry, Redacted) else kind_of(entry)
-        if stored == CHANGE_KINDS[kind]:
+        stored = entry.kind if isinstance(entry, log.Redacted) else kind_of(entry)
+        if stored == log.CHANGE_KINDS[kind]:
             yield from ids_of(entry)
 
 
@@ -238,7 +227,7 @@ async def with_proposals(
             found.setdefault(proposal.id, "proposal")
 
 
-def _is_only_source(source: Source, item: StoredItem) -> bool:
+def _is_only_source(source: Source, item: log.StoredItem) -> bool:
     """Return whether only this source supports the item; an entity itself states nothing."""
     match item:
         case Entity():
@@ -266,7 +255,7 @@ async def _schema_versions(
 
 async def _items_about(
     canon: Canon, group: frozenset[EntityId], space: SpaceId
-) -> AsyncIterator[StoredItem]:
+) -> AsyncIterator[log.StoredItem]:
     """Yield all items about the entities of a merge group, including themselves."""
     state, spaces = canon.state, frozenset((space,))
     for member in (await state.items_by_id(group)).values():
@@ -318,27 +307,27 @@ async def _withdrawn_before(
     if not isinstance(known, Space) or known.kind is not SpaceKind.ACCOUNT:
         return  # sources are withdrawn only in accounts
     async for commit, gone in list_withdrawals(canon, space):
-        if not group.isdisjoint(_named_by(commit, EntityRebuilt)):
+        if not group.isdisjoint(_named_by(commit, log.EntityRebuilt)):
             for each in gone:
-                if each.was == KIND_NAMES[Source]:
+                if each.was == log.KIND_NAMES[Source]:
                     yield each.id
 
 
 async def _withdrawn_items(
     canon: Canon, space: SpaceId, group: frozenset[EntityId]
-) -> AsyncIterator[Tombstone]:
+) -> AsyncIterator[log.Tombstone]:
     """Yield the withdrawn items about the entities; the log still holds them."""
     after = ORIGIN
     while page := await canon.ledger.read_commits(space, after=after, limit=_COMMITS):
-        made = [e for commit in page for e in commit.entries if isinstance(e, Made)]
+        made = [e for commit in page for e in commit.entries if isinstance(e, log.Made)]
         named = [e.thing.id for e in made if group & {*ids_of(e), *list_named_ids((e,))}]
         for each in (await canon.state.items_by_id(named)).values():
-            if isinstance(each, Tombstone):
+            if isinstance(each, log.Tombstone):
                 yield each
         after = page[-1].position
 
 
-async def _from_source(canon: Canon, source: Source) -> AsyncIterator[StoredItem]:
+async def _from_source(canon: Canon, source: Source) -> AsyncIterator[log.StoredItem]:
     """Yield the items read from a source; entities with other statements remain."""
     async for observation in every_item(partial(canon.state.observations_from, source.id)):
         yield observation
@@ -383,7 +372,7 @@ MENTIONING: Final = frozenset(("turn", "memory", "proposal", "fact", "event", "s
 
 
 LeaveBehind: TypeAlias = Callable[
-    [Canon, SpaceId, Sequence[str], NewId], Awaitable[tuple[Sequence[Entry], frozenset[str]]]
+    [Canon, SpaceId, Sequence[str], NewId], Awaitable[tuple[Sequence[log.Entry], frozenset[str]]]
 ]
 """Returns the entries that move the targets' contents elsewhere, and the keys read."""
 
@@ -446,12 +435,12 @@ async def plan_erasure(
         message = f"You can erase only these kinds: {', '.join(ERASABLE)}."
         raise InvalidInput("erase.kind", message, path="kind")
     item = (await canon.state.items_by_id((item_id,))).get(item_id)
-    if item is None or not isinstance(item, (ERASABLE[kind], Tombstone)):
+    if item is None or not isinstance(item, (ERASABLE[kind], log.Tombstone)):
         raise unknown_item(kind, item_id)
     found: dict[str, str] = {item_id: kind}
     names, sources = tuple(also_called), tuple[Mention, ...]()
     group: frozenset[EntityId] = frozenset()
-    if isinstance(item, Tombstone):
+    if isinstance(item, log.Tombstone):
         found = await _erased_with(canon, item)
     elif isinstance(item, Entity):
         group = await group_of(canon, item)
@@ -483,7 +472,7 @@ async def _passages_for(canon: Canon, item: Fact | Event | Relation) -> Sequence
     cited = (await canon.state.items_by_id({each.ref for each in item.evidence})).values()
     passages = [one for one in cited if isinstance(one, Turn | Snippet)]
     alone = [one for one in passages if not await is_cited(canon, one, (item,))]
-    return [Mention(kind=KIND_NAMES[type(one)], id=one.id) for one in alone]
+    return [Mention(kind=log.KIND_NAMES[type(one)], id=one.id) for one in alone]
 
 
 async def erase_items(
@@ -498,18 +487,22 @@ async def erase_items(
 
     async def prepare_change(new_id: NewId) -> Change:
         items = await canon.state.items_by_id(plan.targets)
-        tombstones = {each.position: each for each in items.values() if isinstance(each, Tombstone)}
+        tombstones = {
+            each.position: each for each in items.values() if isinstance(each, log.Tombstone)
+        }
         ended = [e for each in tombstones.values() for e in await _ending_entries(canon, each)]
-        gone = frozenset(i for entry in ended if isinstance(entry, Erased) for i in entry.targets)
+        gone = frozenset(
+            i for entry in ended if isinstance(entry, log.Erased) for i in entry.targets
+        )
         left = tuple(target for target in plan.targets if target not in gone)
         if not left:
             return Change(entries=(), reads=frozenset())
-        reads, entries = frozenset(map(item_key, left)), list[Entry]()
+        reads, entries = frozenset(map(item_key, left)), list[log.Entry]()
         for leave in hooks.leave:
             behind, read = await leave(canon, plan.space, left, new_id)
             entries += behind
             reads |= read
-        return Change(entries=(*entries, Erased(targets=left, reason=reason)), reads=reads)
+        return Change(entries=(*entries, log.Erased(targets=left, reason=reason)), reads=reads)
 
     receipt = await commit_change(canon, caller, plan.space, prepare_change)
     dropped = await maintenance.purge(plan.space, plan.targets)
@@ -518,30 +511,34 @@ async def erase_items(
     return Erasure(position=receipt.position, targets=len(plan.targets), entries=dropped)
 
 
-async def _erased_with(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
+async def _erased_with(canon: Canon, tombstone: log.Tombstone) -> dict[str, str]:
     """Return the ids and kinds that were erased together with an item."""
     entries = await _ending_entries(canon, tombstone)
     targets = next((e.targets for e in entries if tombstone.id in e.targets), (tombstone.id,))
     items = await canon.state.items_by_id(targets)
     gone = ((each, items.get(each)) for each in targets)
-    return {each: tomb.was for each, tomb in gone if isinstance(tomb, Tombstone)}
+    return {each: tomb.was for each, tomb in gone if isinstance(tomb, log.Tombstone)}
 
 
-async def _ending_entries(canon: Canon, tombstone: Tombstone) -> Sequence[Erased | Withdrawn]:
+async def _ending_entries(
+    canon: Canon, tombstone: log.Tombstone
+) -> Sequence[log.Erased | log.Withdrawn]:
     """Return the entries that wrote a tombstone."""
     commit = await commit_at(canon, tombstone.space, tombstone.position)
-    return [e for e in commit.entries if isinstance(e, Erased | Withdrawn)] if commit else []
+    return (
+        [e for e in commit.entries if isinstance(e, log.Erased | log.Withdrawn)] if commit else []
+    )
 
 
 _HEADS: Final = 500  # bounds the memory of a walk through all spaces
 
 
-async def find_erasable(canon: Canon, name: str) -> list[StoredItem]:
+async def find_erasable(canon: Canon, name: str) -> list[log.StoredItem]:
     """Find erasable items that contain the name in whole words, entities first; change nothing.
 
     An observation counts as its entity, which is erased with it.
     """
-    found: list[StoredItem] = []
+    found: list[log.StoredItem] = []
     after = None
     while heads := await canon.ledger.list_heads(after=after, limit=_HEADS):
         for head in heads:
@@ -553,4 +550,4 @@ async def find_erasable(canon: Canon, name: str) -> list[StoredItem]:
             found += [each for each in items if not isinstance(each, Observation)]
             found += (await within.items_by_id(entity_ids.difference(ids))).values()
         after = heads[-1].space
-    return sorted(found, key=lambda one: (not isinstance(one, Entity), KIND_NAMES[type(one)]))
+    return sorted(found, key=lambda one: (not isinstance(one, Entity), log.KIND_NAMES[type(one)]))

@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from canonry.log.schemas.catalog_tables import (
-    NAME_MAX,
-    PROJECTS,
-    RELATION_ROWS,
-    RELATIONS,
-    CatalogTable,
-    Column,
-    Form,
-)
+from canonry.log.schemas import catalog_tables
 from canonry.readmodels.catalog import format_instant, item_id
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
@@ -53,7 +45,7 @@ class RowProblem:
 class CatalogRow:
     """A row whose fields are right by themselves; what it did not give has its default."""
 
-    table: CatalogTable
+    table: catalog_tables.CatalogTable
     number: int
     values: Mapping[str, Any]
 
@@ -80,9 +72,9 @@ class CatalogRow:
     @property
     def unique_value(self) -> UniqueValue | None:
         """Unique value of the row in its table, if it has one."""
-        if self.table is RELATION_ROWS:
+        if self.table is catalog_tables.RELATION_ROWS:
             return triple_of(self.values)
-        if self.table is PROJECTS:
+        if self.table is catalog_tables.PROJECTS:
             return ("", "", self.handle)
         return (self.project, self.kind, self.handle) if self.table.unique else None
 
@@ -104,7 +96,7 @@ def triple_of(values: Mapping[str, Any]) -> UniqueValue:
 
 
 def read_row(
-    table: CatalogTable, number: int, raw: object
+    table: catalog_tables.CatalogTable, number: int, raw: object
 ) -> tuple[CatalogRow | None, list[RowProblem]]:
     """Return the row, or all its problems."""
 
@@ -128,7 +120,10 @@ def read_row(
             values[column.name] = _read_value(column, value)
         except InvalidInput as error:
             problems.append(make_problem(column.name, error.code, error.message))
-    if not problems and (joint := RELATIONS.get(values.get("relationType", ""))) is not None:
+    if (
+        not problems
+        and (joint := catalog_tables.RELATIONS.get(values.get("relationType", ""))) is not None
+    ):
         ends = {"fromEntityType": joint.source, "toEntityType": joint.target}
         for field, kind in ends.items():
             if values[field] != kind:
@@ -139,13 +134,13 @@ def read_row(
     return CatalogRow(table=table, number=number, values=values), []
 
 
-def _read_value(column: Column, value: Any) -> Any:
+def _read_value(column: catalog_tables.Column, value: Any) -> Any:
     if value is None:
         raise InvalidInput("field.missing", "This field is required.")
     return _READERS[column.form](column, value)
 
 
-def _read_text(column: Column, value: Any) -> str:
+def _read_text(column: catalog_tables.Column, value: Any) -> str:
     if not isinstance(value, str):
         raise InvalidInput("field.type", "Give a text.")
     if not value and not column.empty:
@@ -162,7 +157,7 @@ def _read_text(column: Column, value: Any) -> str:
     return value
 
 
-def _read_address(column: Column, value: Any) -> str:
+def _read_address(column: catalog_tables.Column, value: Any) -> str:
     """Read an address; refuse schemes that a browser would run."""
     text = _read_text(column, value)
     scheme, colon, _ = _IGNORED.sub("", text).partition(":")  # as browsers read it
@@ -172,26 +167,26 @@ def _read_address(column: Column, value: Any) -> str:
     return text
 
 
-def _read_option(column: Column, value: Any) -> str:
+def _read_option(column: catalog_tables.Column, value: Any) -> str:
     if value not in column.options:
         raise InvalidInput("field.word", f"Give one of {', '.join(column.options)}.")
     return str(value)
 
 
-def _read_uuid(_: Column, value: Any) -> str:
+def _read_uuid(_: catalog_tables.Column, value: Any) -> str:
     if not isinstance(value, str) or not is_uuid(value):
         raise InvalidInput("field.uuid", "Give a hyphenated UUID.")
     return _reuse_equal(value, value.lower())
 
 
-def _read_uuids(column: Column, value: Any) -> tuple[str, ...]:
+def _read_uuids(column: catalog_tables.Column, value: Any) -> tuple[str, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > IDS_MAX:
         raise InvalidInput("field.type", f"Give a list of at most {IDS_MAX} UUIDs.")
     return tuple(_read_uuid(column, each) for each in value)
 
 
-def _read_instant(_: Column, value: Any) -> str:
-    if not isinstance(value, str) or len(value) > NAME_MAX:
+def _read_instant(_: catalog_tables.Column, value: Any) -> str:
+    if not isinstance(value, str) or len(value) > catalog_tables.NAME_MAX:
         raise InvalidInput("field.type", "Give a date-time, such as 2026-01-31T12:00:00Z.")
     return _reuse_equal(value, _canonical_instant(value))
 
@@ -207,18 +202,18 @@ def _reuse_equal(given: str, wanted: str) -> str:
     return given if given == wanted else wanted
 
 
-def _read_count(_: Column, value: Any) -> int:
+def _read_count(_: catalog_tables.Column, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _COUNT_MAX:
         raise InvalidInput("field.count", "Give a whole number from 0 to 2^53.")
     return value
 
 
-_READERS: Final[Mapping[Form, Callable[[Column, Any], Any]]] = {
-    Form.TEXT: _read_text,
-    Form.ADDRESS: _read_address,
-    Form.WORD: _read_option,
-    Form.UUID: _read_uuid,
-    Form.UUIDS: _read_uuids,
-    Form.INSTANT: _read_instant,
-    Form.COUNT: _read_count,
+_READERS: Final[Mapping[catalog_tables.Form, Callable[[catalog_tables.Column, Any], Any]]] = {
+    catalog_tables.Form.TEXT: _read_text,
+    catalog_tables.Form.ADDRESS: _read_address,
+    catalog_tables.Form.WORD: _read_option,
+    catalog_tables.Form.UUID: _read_uuid,
+    catalog_tables.Form.UUIDS: _read_uuids,
+    catalog_tables.Form.INSTANT: _read_instant,
+    catalog_tables.Form.COUNT: _read_count,
 }

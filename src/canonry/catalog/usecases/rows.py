@@ -33,16 +33,7 @@ from canonry.log.schemas.catalog_tables import (
     CatalogTable,
 )
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
-from canonry.readmodels.catalog import (
-    edge_of,
-    format_instant,
-    is_project,
-    item_id,
-    item_of,
-    item_row,
-    project_row,
-    relation_id,
-)
+from canonry.readmodels import catalog
 from canonry.readmodels.ports.documents import BEFORE_ALL_ITEMS, CatalogQuery
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.readmodels.ports.view import Page
@@ -97,7 +88,7 @@ async def project_of(canon: Canon, caller: Caller, entity_id: str) -> SpaceId:
         NotFound: `entity.unknown`.
     """
     projects, _ = await list_projects(canon, caller)
-    ids = {item_id(each.id, CONTENT_KINDS[0], entity_id): each.id for each in projects}
+    ids = {catalog.item_id(each.id, CONTENT_KINDS[0], entity_id): each.id for each in projects}
     known = await canon.caller_scope(caller).items_by_id(ids)
     for stored_id, project in ids.items():
         if stored_id in known:
@@ -182,7 +173,7 @@ async def _exchanging_rows(
     owners |= joined
     held = {mine: joined[triple] for mine, triple in triples.items() if triple in joined}
     project = SpaceId(rows[0].project)
-    others = {m: item for m, item in held.items() if item != relation_id(project, m, 0)}
+    others = {m: item for m, item in held.items() if item != catalog.relation_id(project, m, 0)}
     items = await canon.space_scope(project).items_by_id(others.values())
     found: dict[str, str] = {}
     for mine, other_id in others.items():
@@ -304,7 +295,7 @@ async def save_catalog_row(
         await require_project(canon, caller, project)
     elif caller.spaces is not None:
         raise NotFound("project.unknown", "This caller may not create projects.", path="/id")
-    now = format_instant(canon.clock.now())
+    now = catalog.format_instant(canon.clock.now())
 
     async def read_wanted() -> CatalogRow:
         held = await _stored_row(canon, table, project, contract_id, given)
@@ -374,11 +365,15 @@ async def _stored_row(
         return judging.joined_row(current, await canon.space_scope(project).items_by_id(ends))
     if table is PROJECTS:
         space = await canon.space_scope(project).find_item(project)
-        return project_row(space) if isinstance(space, Space) and is_project(space) else {}
+        return (
+            catalog.project_row(space)
+            if isinstance(space, Space) and catalog.is_project(space)
+            else {}
+        )
     kind = table.kind or str(given.get("entityType", "guide"))
-    stored_id = item_id(project, kind, contract_id)
+    stored_id = catalog.item_id(project, kind, contract_id)
     entity = await canon.space_scope(project).find_item(stored_id)
-    return item_row(entity) if isinstance(entity, Entity) else {}
+    return catalog.item_row(entity) if isinstance(entity, Entity) else {}
 
 
 async def withdraw_catalog_relation(
@@ -440,20 +435,20 @@ async def move_catalog_entity(
         NotFound: `entity.unknown`.
         Conflict: `entity.wrong-status`, or `entity.unfinished` with what is missing.
     """
-    stored_id = item_id(project, CONTENT_KINDS[0], entity_id)
+    stored_id = catalog.item_id(project, CONTENT_KINDS[0], entity_id)
     before, after = _STEPS[move]
 
     async def prepare_change(new_id: NewId) -> Change:
         entity = await canon.caller_scope(caller).find_item(stored_id)
-        if not isinstance(entity, Entity) or item_of(entity) is None:
+        if not isinstance(entity, Entity) or catalog.item_of(entity) is None:
             message = "The project has no entity with this id."
             raise NotFound("entity.unknown", message, path="/entityId")
-        row = item_row(entity)
+        row = catalog.item_row(entity)
         if row["status"] not in before:
             message = f"{move} needs the status {' or '.join(sorted(before))}, not {row['status']}."
             raise Conflict("entity.wrong-status", message, path="/action")
         await _require_finished(canon, entity, row, move)
-        now = format_instant(canon.clock.now())
+        now = catalog.format_instant(canon.clock.now())
         fields: dict[str, Any] = {"status": after, "updatedAt": now}
         if move is StatusMove.PUBLISH:
             address = f"/{_FOLDERS[entity.entity_type]}/{row['slug']}"
@@ -492,7 +487,7 @@ async def _has_concept(canon: Canon, guide: Entity) -> bool:
     after = BEFORE_ALL_ITEMS
     while page := await canon.catalog.relations_from(guide.id, after=after, limit=_RELATIONS_MAX):
         for relation in page:
-            edge = edge_of(relation)
+            edge = catalog.edge_of(relation)
             if edge is not None and RELATIONS[edge.rel_type].target == "concept":
                 return True
         after = (page[-1].to_id, page[-1].rel_type)

@@ -9,14 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from canonry.records.domain.interpretations import FoundEntity, UnreadValue
-from canonry.records.notation.labels import (
-    LabelledLine,
-    is_name,
-    named_in,
-    parties_in,
-    party_type,
-    plain_label,
-)
+from canonry.records.notation import labels
 from canonry.records.notation.numbers import SeenNumber, currency_in, dollar_in, mark_in, number_in
 from canonry.values.calendar_dates import DayOrder, SeenDate, dates_in, find_day_order, first_date
 from canonry.values.languages import detect_language, known_languages
@@ -76,7 +69,7 @@ class DocumentContext:
         return currency_in(text, self.dollar) or self.currency
 
 
-def context_of(lines: list[LabelledLine]) -> DocumentContext:
+def context_of(lines: list[labels.LabelledLine]) -> DocumentContext:
     """Find the notation of a document by all its lines.
 
     If its numbers and dates are all ambiguous, the language decides the mark of thousands and the
@@ -106,7 +99,7 @@ def context_of(lines: list[LabelledLine]) -> DocumentContext:
     )
 
 
-def _document_date(lines: list[LabelledLine], order: DayOrder | None) -> date | None:
+def _document_date(lines: list[labels.LabelledLine], order: DayOrder | None) -> date | None:
     for meaning in _DATED:
         for line in lines:
             if line.meaning == meaning and (seen := first_date(line.value, order)) and seen.value:
@@ -152,11 +145,13 @@ _PHRASES: Final = {
 }
 
 
-def parties_of(lines: Sequence[LabelledLine], text: str, context: DocumentContext) -> Sequence[str]:
+def parties_of(
+    lines: Sequence[labels.LabelledLine], text: str, context: DocumentContext
+) -> Sequence[str]:
     """Return the parties of an agreement, by labels such as landlord, or by a sentence."""
     values = [line.value for line in lines if line.meaning == "party" and line.value]
     if len(values) > 1:
-        named = (name for each in values for name in named_in(each, context.language)[:1])
+        named = (name for each in values for name in labels.named_in(each, context.language)[:1])
         return tuple(dict.fromkeys(named))
     return parties_between(text, context.language)
 
@@ -173,10 +168,10 @@ def days_of(text: str) -> Iterator[tuple[str, str]]:
 
 def listed_in(text: str, context: DocumentContext) -> Sequence[str]:
     """Return the parties after a label: a list of names, or names in a sentence."""
-    listed = parties_in(text, context.language)
-    if all(map(is_name, listed)):
+    listed = labels.parties_in(text, context.language)
+    if all(map(labels.is_name, listed)):
         return listed
-    named = named_in(text, context.language)
+    named = labels.named_in(text, context.language)
     return named if len(named) > 1 else ()
 
 
@@ -185,7 +180,7 @@ def parties_between(text: str, language: str) -> Sequence[str]:
     for position in islice(_party_openings(text, language), _OPENINGS_MAX):
         sentence = text[position : position + _PARTIES_MAX]
         end = _ENDED.search(sentence)
-        names = named_in(sentence[: end.start()] if end else sentence, language)
+        names = labels.named_in(sentence[: end.start()] if end else sentence, language)
         if len(names) > 1:
             return names
     return ()
@@ -214,7 +209,7 @@ _SUBJECT_WORDS: Final = 12
 _ADDRESS: Final = re.compile(r"\d|@|,$")
 
 
-def dateline_of(lines: Sequence[LabelledLine]) -> str:
+def dateline_of(lines: Sequence[labels.LabelledLine]) -> str:
     """Return the date in the dateline of a letter."""
     for line in lines:
         found = None if line.value or line.listed else _DATELINE.fullmatch(line.text)
@@ -227,7 +222,7 @@ def dateline_of(lines: Sequence[LabelledLine]) -> str:
     return ""
 
 
-def subject_of(lines: Sequence[LabelledLine]) -> str | None:
+def subject_of(lines: Sequence[labels.LabelledLine]) -> str | None:
     """Return the subject of a letter, a short line after or before the salutation.
 
     None if the text has no salutation; empty if the letter has no subject.
@@ -242,16 +237,16 @@ def subject_of(lines: Sequence[LabelledLine]) -> str | None:
     return ""
 
 
-def _find_salutation(lines: Sequence[LabelledLine]) -> int | None:
+def _find_salutation(lines: Sequence[labels.LabelledLine]) -> int | None:
     for index, line in enumerate(lines):
-        if len(line.text.split()) <= _SUBJECT_WORDS and f"{plain_label(line.text)} ".startswith(
-            _salutation_words()
-        ):
+        if len(
+            line.text.split()
+        ) <= _SUBJECT_WORDS and f"{labels.plain_label(line.text)} ".startswith(_salutation_words()):
             return index
     return None
 
 
-def _may_be_subject(line: LabelledLine) -> bool:
+def _may_be_subject(line: labels.LabelledLine) -> bool:
     words = line.text.split()
     sentence = line.text.endswith((".", "!", ",", ":")) or line.text[:1].islower()
     is_plain = not line.value and not sentence and not _ADDRESS.search(line.text)
@@ -273,7 +268,7 @@ NEXT: Final = "next_meeting"
 
 
 def mentioned_entities(
-    lines: Sequence[LabelledLine], context: DocumentContext, title: str
+    lines: Sequence[labels.LabelledLine], context: DocumentContext, title: str
 ) -> tuple[FoundEntity, ...]:
     """Return the people and tasks that a note lists, and the next meeting."""
     people = tuple(_listed_people(lines, context.language))
@@ -282,7 +277,7 @@ def mentioned_entities(
 
 
 def _next_meeting(
-    lines: Sequence[LabelledLine], context: DocumentContext, title: str
+    lines: Sequence[labels.LabelledLine], context: DocumentContext, title: str
 ) -> Iterator[FoundEntity]:
     """Yield the next meeting if it has a date. Its title contains that of the note."""
     for line in lines:
@@ -297,23 +292,23 @@ def _next_meeting(
         yield FoundEntity(entity_type="event", fields=fields, reasons=(f"label:{NEXT}",))
 
 
-def _listed_people(lines: Sequence[LabelledLine], language: str) -> Iterator[FoundEntity]:
+def _listed_people(lines: Sequence[labels.LabelledLine], language: str) -> Iterator[FoundEntity]:
     for line in lines:
         if line.meaning == "attendees":
             listed = (
                 [line.value] if line.value else [each.lstrip("-*+\u2022 ") for each in line.block]
             )
             for name in dict.fromkeys(
-                name for text in listed for name in parties_in(text, language)
+                name for text in listed for name in labels.parties_in(text, language)
             ):
-                if party_type(name) == "person":
+                if labels.party_type(name) == "person":
                     yield FoundEntity(
                         entity_type="person", fields={"name": name}, reasons=("label:attendees",)
                     )
 
 
 def _listed_tasks(
-    lines: Sequence[LabelledLine], context: DocumentContext, names: Sequence[str]
+    lines: Sequence[labels.LabelledLine], context: DocumentContext, names: Sequence[str]
 ) -> Iterator[FoundEntity]:
     for line in lines:
         if line.meaning != "actions":

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller, derive_step, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
@@ -16,13 +17,6 @@ from canonry.canon.session.commit_change import (
     require_instances,
     require_location,
     require_unfinished,
-)
-from canonry.canon.session.lookup import (
-    covered_spaces,
-    require_all,
-    require_item,
-    require_same_space,
-    require_universe,
 )
 from canonry.log import entries as log
 from canonry.log.folding import item_key, scenes_key
@@ -71,7 +65,7 @@ async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
         NotFound: `universe.unknown` or `story.unknown` (the parent).
         Conflict: `space.foreign` or `story.parent-mismatch`.
     """
-    await require_universe(canon, caller, new.space)
+    await lookup.require_universe(canon, caller, new.space)
 
     async def prepare_change(new_id: NewId) -> Change:
         reads: frozenset[str] = frozenset()
@@ -87,8 +81,8 @@ async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
 
 
 async def _require_parent(canon: Canon, caller: Caller, new: NewStory, parent_id: StoryId) -> None:
-    parent = await require_item(canon, caller, scenes.Story, parent_id)
-    require_same_space(new.space, [parent], path="/parent_story_id")
+    parent = await lookup.require_item(canon, caller, scenes.Story, parent_id)
+    lookup.require_same_space(new.space, [parent], path="/parent_story_id")
     if parent.story_type not in PARENTS[new.story_type]:
         message = (
             f"A story of type {parent.story_type} cannot contain one of type {new.story_type}. Put "
@@ -107,7 +101,7 @@ async def query_stories(
     Raises:
         NotFound: `universe.unknown`.
     """
-    space = (await require_universe(canon, caller, universe_id)).id
+    space = (await lookup.require_universe(canon, caller, universe_id)).id
     return await canon.state.stories(space, limit=limit, offset=offset)
 
 
@@ -122,11 +116,11 @@ async def update_story(
         NotFound: `story.unknown`.
         Conflict: `story.scenes-open`, it has scenes that are not completed.
     """
-    space = (await require_item(canon, caller, scenes.Story, story_id)).space
+    space = (await lookup.require_item(canon, caller, scenes.Story, story_id)).space
 
     async def prepare_change(new_id: NewId) -> Change:
         del new_id  # no item is created
-        story = await require_item(canon, caller, scenes.Story, story_id)
+        story = await lookup.require_item(canon, caller, scenes.Story, story_id)
         reads = frozenset((item_key(story.id), scenes_key(story.id)))
         wanted = status
         if status is scenes.StoryStatus.ACTIVE and not story.scene_count:
@@ -138,7 +132,7 @@ async def update_story(
         return Change(entries=(log.StoryMoved(story_id=story.id, status=wanted),), reads=reads)
 
     await commit_change(canon, caller, space, prepare_change)
-    return await require_item(canon, caller, scenes.Story, story_id)
+    return await lookup.require_item(canon, caller, scenes.Story, story_id)
 
 
 async def _require_scenes_done(canon: Canon, story: scenes.Story) -> None:
@@ -178,7 +172,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
         Conflict: `scene.completed`, `scene.finalizing`, `space.foreign`,
             `entity.not-an-instance` or `entity.retconned`.
     """
-    space = (await require_item(canon, caller, scenes.Scene, request.scene_id)).space
+    space = (await lookup.require_item(canon, caller, scenes.Scene, request.scene_id)).space
     wanted = [request.scene_id]
     if request.entity_id is not None:
         wanted.append(request.entity_id)
@@ -197,7 +191,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             if not isinstance(entity, Entity):
                 raise unknown_item("entity", request.entity_id)
             if entity.merged_into is not None:
-                entity = await require_item(canon, caller, Entity, request.entity_id)
+                entity = await lookup.require_item(canon, caller, Entity, request.entity_id)
             require_instances(space, (entity,), path="/entity_id")
             reads |= {item_key(request.entity_id), item_key(entity.id)}
             speaker = entity.id
@@ -238,7 +232,7 @@ async def get_turns(
     Raises:
         NotFound: `scene.unknown`.
     """
-    scene = await require_item(canon, caller, scenes.Scene, scene_id)
+    scene = await lookup.require_item(canon, caller, scenes.Scene, scene_id)
     found = await canon.documents.turns(scene.id, after=after, limit=limit + 1)
     turns = found[:limit]
     names = await names_of(canon, turns)
@@ -287,11 +281,11 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
         Conflict: `space.foreign`, `story.closed`, `entity.not-an-instance`, `entity.retconned` or
             `scene.not-a-location`.
     """
-    universe = await require_universe(canon, caller, request.universe_id)
+    universe = await lookup.require_universe(canon, caller, request.universe_id)
 
     async def prepare_change(new_id: NewId) -> Change:
-        story = await require_item(canon, caller, scenes.Story, request.story_id)
-        require_same_space(universe.id, (story,), path="/story_id")
+        story = await lookup.require_item(canon, caller, scenes.Story, request.story_id)
+        lookup.require_same_space(universe.id, (story,), path="/story_id")
         if story.status in _CLOSED:
             message = f"The story is {story.status}. Open the scene in another story."
             raise Conflict("story.closed", message, path="/story_id", conflicts=[story.id])
@@ -324,7 +318,9 @@ async def _require_staged(
     canon: Canon, caller: Caller, space: SpaceId, request: SceneRequest
 ) -> tuple[Entity | None, tuple[Entity, ...]]:
     location_ids = () if request.location_id is None else (request.location_id,)
-    found = await require_all(canon, caller, Entity, (*request.participant_ids, *location_ids))
+    found = await lookup.require_all(
+        canon, caller, Entity, (*request.participant_ids, *location_ids)
+    )
     participants = found[: len(request.participant_ids)]
     require_instances(space, participants, path="/participating_entities")
     if not location_ids:
@@ -349,7 +345,7 @@ async def get_scene(canon: Canon, caller: Caller, scene_id: str, *, turns: int) 
     Raises:
         NotFound: `scene.unknown`.
     """
-    scene = await require_item(canon, caller, scenes.Scene, scene_id)
+    scene = await lookup.require_item(canon, caller, scenes.Scene, scene_id)
     query = ProposalQuery(spaces=frozenset((scene.space,)), scene_id=scene.id, limit=PAGE_MAX)
     last_turns, proposals = await asyncio.gather(
         _last_turns(canon, scene, turns), canon.documents.proposals(query)
@@ -375,7 +371,7 @@ async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> scene
         NotFound: `universe.unknown` or `entity.unknown`.
         Conflict: see `create_scene`.
     """
-    space = (await require_universe(canon, caller, asked.universe_id)).id
+    space = (await lookup.require_universe(canon, caller, asked.universe_id)).id
     request = replace(asked, story_id=await _choose_story(canon, caller, space))
     return first_made(await create_scene(canon, opening_step(caller), request), scenes.SceneDraft)
 
@@ -408,9 +404,9 @@ async def query_scenes(
     Raises:
         NotFound: `universe.unknown` or `story.unknown`.
     """
-    spaces = await covered_spaces(canon, caller, universe_id)
+    spaces = await lookup.covered_spaces(canon, caller, universe_id)
     if query.story_id is not None:
-        await require_item(canon, caller, scenes.Story, query.story_id)
+        await lookup.require_item(canon, caller, scenes.Story, query.story_id)
     return await canon.documents.scenes(with_changes(query, spaces=spaces))
 
 
@@ -447,16 +443,16 @@ async def update_scene(
             "joining_entities or leaving_entities; null clears a value."
         )
         raise InvalidInput("scene.empty-change", message, path="")
-    space = (await require_item(canon, caller, scenes.Scene, scene_id)).space
+    space = (await lookup.require_item(canon, caller, scenes.Scene, scene_id)).space
 
     async def prepare_change(_: NewId) -> Change:
-        scene = await require_item(canon, caller, scenes.Scene, scene_id)
+        scene = await lookup.require_item(canon, caller, scenes.Scene, scene_id)
         if not all(isinstance(change, log.SaidAt) for change in changes):
             require_unfinished(scene)
         entries: list[log.Entry] = []
         reads = {item_key(scene.id)}
         for change in changes:
-            named = await require_all(canon, caller, Entity, _named_ids(change))
+            named = await lookup.require_all(canon, caller, Entity, _named_ids(change))
             reads |= {item_key(each) for each in (*_named_ids(change), *(e.id for e in named))}
             entry = _change_entry(scene, change, named)
             if entry is not None:
@@ -532,19 +528,19 @@ async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Rece
         NotFound: `entity.unknown`, `fact.unknown` or `scene.unknown`.
         Conflict: `space.foreign`, `entity.not-an-instance` or `entity.retconned`.
     """
-    space = (await require_item(canon, caller, Entity, asked.entity_id)).space
+    space = (await lookup.require_item(canon, caller, Entity, asked.entity_id)).space
 
     async def prepare_change(new_id: NewId) -> Change:
-        owner = await require_item(canon, caller, Entity, asked.entity_id)
+        owner = await lookup.require_item(canon, caller, Entity, asked.entity_id)
         require_instances(space, (owner,), path="/entity_id")
         reads = {item_key(asked.entity_id), item_key(owner.id)}
         if asked.linked_fact_id is not None:
-            fact = await require_item(canon, caller, Fact, asked.linked_fact_id)
-            require_same_space(space, (fact,), path="/linked_fact_id")
+            fact = await lookup.require_item(canon, caller, Fact, asked.linked_fact_id)
+            lookup.require_same_space(space, (fact,), path="/linked_fact_id")
             reads.add(item_key(fact.id))
         if asked.scene_id is not None:
-            scene = await require_item(canon, caller, scenes.Scene, asked.scene_id)
-            require_same_space(space, (scene,), path="/scene_id")
+            scene = await lookup.require_item(canon, caller, scenes.Scene, asked.scene_id)
+            lookup.require_same_space(space, (scene,), path="/scene_id")
             reads.add(item_key(scene.id))
         memory = scenes.MemoryDraft(
             id=MemoryId(new_id("memory")),
@@ -593,7 +589,7 @@ async def recall_memories(
     Raises:
         NotFound: `entity.unknown`.
     """
-    owner = await require_item(canon, caller, Entity, entity_id)
+    owner = await lookup.require_item(canon, caller, Entity, entity_id)
     minds = family_of(owner)
     known, total = await _most_important(canon, minds, min_importance)
     if query is None:

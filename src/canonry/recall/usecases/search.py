@@ -15,16 +15,10 @@ from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.sources import Source
+from canonry.readmodels import ranking
 from canonry.readmodels.passages import STANDING, Collection, Passage, names_of, passages_of
 from canonry.readmodels.ports.state import RelationQuery, Spaces
 from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ranking import (
-    PassageCandidate,
-    Ranked,
-    measure_of,
-    parse_query,
-    rank_passages,
-)
 from canonry.recall.domain.context import without_repeats
 from canonry.recall.domain.questions import read_times
 from canonry.recall.usecases.find_passages import (
@@ -50,7 +44,7 @@ class RankedRelation(NamedTuple):
     """A relation with its rank and its text."""
 
     relation: Relation
-    ranked: Ranked
+    ranked: ranking.Ranked
     text: str
     by_words: float
 
@@ -96,16 +90,17 @@ async def rank_relations(
 
 def ranked_by_words(
     text: str, texts: Mapping[str, str], weights: RankingWeights
-) -> Sequence[tuple[Ranked, float]]:
+) -> Sequence[tuple[ranking.Ranked, float]]:
     """Return those of `texts` that share words with `text`, each with its measure."""
     stems = {i: stems_of(each) for i, each in texts.items()}
-    measure = measure_of(parse_query(text), list(stems.values()))
+    measure = ranking.measure_of(ranking.parse_query(text), list(stems.values()))
     shares = {i: found for i, each in stems.items() if (found := measure.term_shares(each))}
     sums = {i: sum(each.values()) for i, each in shares.items()}
     best = shares[max(sums, key=sums.__getitem__)] if sums else {}
-    candidates = [PassageCandidate(i, None, 0, each, None) for i, each in shares.items()]
+    candidates = [ranking.PassageCandidate(i, None, 0, each, None) for i, each in shares.items()]
     return [
-        (e, sums[e.id]) for e in rank_passages(measure.analyse_query(best), candidates, weights)
+        (e, sums[e.id])
+        for e in ranking.rank_passages(measure.analyse_query(best), candidates, weights)
     ]
 
 

@@ -22,18 +22,10 @@ from canonry.log.entries import Entry, Made
 from canonry.log.folding import item_key, schemas_key
 from canonry.log.items.entities import Entity, without_members
 from canonry.log.items.sources import Source, SourceDraft, SourceType, correction_id_of
+from canonry.log.schemas import typed_records
 from canonry.log.schemas.narrative import FRAGMENT_PREFIX, PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec
 from canonry.log.schemas.truth_types import similar_types, type_named
-from canonry.log.schemas.typed_records import (
-    RESERVED,
-    UNKNOWN_FIELD,
-    Converted,
-    RecordReader,
-    Unconvertible,
-    convert_value,
-    find_out_of_order,
-)
 from canonry.records.domain.assertions import assertion_of
 from canonry.records.domain.interpretations import FoundEntity, require_record
 from canonry.records.domain.snapshots import shown_by
@@ -117,7 +109,7 @@ class _RightValue:
     def fragments_over(self, entity: Entity, schema: EntitySchema) -> Mapping[str, Fragment]:
         """Return the fragments of the correction: the value, or nulls over unread fragments."""
         if self.spec is None:
-            return {self.name: Fragment(value=self.value, reason=UNKNOWN_FIELD)}
+            return {self.name: Fragment(value=self.value, reason=typed_records.UNKNOWN_FIELD)}
         unread = (
             name.removeprefix(FRAGMENT_PREFIX)
             for name in entity.snapshot
@@ -220,7 +212,7 @@ async def _read_naming(
         account=account, source=source, config={}, records=(), started_at=canon.clock.now()
     )
     schemas = {**await schemas_in_force(canon, account, NAMED_BY), schema.entity_type: schema}
-    readers = {name: RecordReader(each) for name, each in schemas.items()}
+    readers = {name: typed_records.RecordReader(each) for name, each in schemas.items()}
     record = {right.name: right.value}
     assertion = assertion_of(account.user_id, readers[schema.entity_type], record, "/value")
     pace = Pace(progress=ignore_progress, total=0)
@@ -252,18 +244,22 @@ def _read_right(schema: EntitySchema, correction: Correction) -> _RightValue:
         return _read_unknown(correction)
     if correction.value is None:
         return _RightValue(name=spec.name, spec=spec, value=None)
-    converted = convert_value(correction.value, spec)
-    if isinstance(converted, Unconvertible) and correction.any_field and schema.derived:
+    converted = typed_records.convert_value(correction.value, spec)
+    if (
+        isinstance(converted, typed_records.Unconvertible)
+        and correction.any_field
+        and schema.derived
+    ):
         raw = Fragment(value=correction.value, reason=converted.reason)
         return _RightValue(name=spec.name, spec=spec, value=None, raw=raw)
-    if isinstance(converted, Unconvertible):
+    if isinstance(converted, typed_records.Unconvertible):
         message = f"{spec.name} must be a {spec.type}; the value is not ({converted.reason})."
         raise InvalidInput("correction.value", message, path="/value")
     dates = dated_by(spec, converted)
     return _RightValue(name=spec.name, spec=spec, value=converted.value, dates=dates)
 
 
-def dated_by(spec: FieldSpec, converted: Converted) -> Mapping[str, Dated]:
+def dated_by(spec: FieldSpec, converted: typed_records.Converted) -> Mapping[str, Dated]:
     """Return the event at a field's date if its schema declares one."""
     if spec.event_type is None or converted.instant is None:
         return {}
@@ -274,7 +270,7 @@ def dated_by(spec: FieldSpec, converted: Converted) -> Mapping[str, Dated]:
 def _read_unknown(correction: Correction) -> _RightValue:
     """Read a correction of a field that the schema does not have."""
     name, value = correction.field, correction.value
-    if not correction.any_field or name in RESERVED:
+    if not correction.any_field or name in typed_records.RESERVED:
         message = f"The type {correction.entity_type} has no such field. See its schema for fields."
         raise InvalidInput("correction.field", message, path="/field")
     if value is not None:
@@ -286,7 +282,7 @@ def _read_unknown(correction: Correction) -> _RightValue:
 
 def _require_order(entity: Entity, schema: EntitySchema, right: _RightValue) -> None:
     values = {**entity.properties, right.name: right.value} if schema.order else {}
-    for name, reason in find_out_of_order(schema.order, values):
+    for name, reason in typed_records.find_out_of_order(schema.order, values):
         if right.name in {name, reason.removeprefix("before_")}:
             message = f"{name} would be {reason.replace('_', ' ', 1)}. Correct that field first."
             raise InvalidInput("correction.value", message, path="/value")
@@ -540,6 +536,6 @@ def _decision_entries(
         about = with_changes(each.entity, id=each.observation.entity_id)
         ours = (about, each.schema_version, spec.name, value, source)
         observation = make_user_observation(*ours, follows=each.observation.id)
-        converted = convert_value(value, spec)
-        dates = dated_by(spec, converted) if isinstance(converted, Converted) else {}
+        converted = typed_records.convert_value(value, spec)
+        dates = dated_by(spec, converted) if isinstance(converted, typed_records.Converted) else {}
         yield Made(thing=replace(observation, evidence=(*observation.evidence, cited), dates=dates))

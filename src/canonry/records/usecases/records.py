@@ -7,32 +7,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
+from canonry.canon.session import lookup
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import (
-    Account,
-    account_of,
-    readable_scope,
-    readable_spaces,
-    require_account,
-    require_readable,
-)
 from canonry.canon.session.paging import Pace, every_item, every_match, run_aside, yield_regularly
 from canonry.language.texts.sentences import Excerpt
 from canonry.log.folding import identifier_key, item_key, schemas_key
 from canonry.log.items.entities import Entity, family_of, without_members
 from canonry.log.items.sources import Source, SourceDraft
+from canonry.log.schemas import typed_records
 from canonry.log.schemas.identity_keys import CONTENT, IdentifierOwner, KeyReader, searchable_text
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.log.schemas.truth_types import similar_types, type_named
-from canonry.log.schemas.typed_records import (
-    RecordReader,
-    derive_identity,
-    derive_schema,
-    learn_types,
-    schema_of_types,
-)
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, TimelineQuery
 from canonry.readmodels.ports.view import Page
 from canonry.readmodels.timeline import TimelineEvent
@@ -63,9 +50,9 @@ async def list_entities(
     Raises:
         InvalidInput: `user.mismatch`.
     """
-    account = require_account(caller, user_id)
+    account = lookup.require_account(caller, user_id)
     own = frozenset((account.space,))
-    spaces = await readable_spaces(canon, caller) if user_id is None else own
+    spaces = await lookup.readable_spaces(canon, caller) if user_id is None else own
     named = None if query.entity_type is None else type_named(query.entity_type)
     return await canon.state.entities(with_changes(query, spaces=spaces, entity_type=named))
 
@@ -77,13 +64,13 @@ async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> P
         NotFound: `source.unknown`.
     """
     if query.source_id is not None:
-        await require_readable(canon, caller, Source, (query.source_id,))
-    own = frozenset((account_of(caller).space,))
+        await lookup.require_readable(canon, caller, Source, (query.source_id,))
+    own = frozenset((lookup.account_of(caller).space,))
     return await canon.state.timeline(with_changes(query, spaces=own))
 
 
 async def first_entities(
-    canon: Canon, account: Account, types: Iterable[str | None], most: int
+    canon: Canon, account: lookup.Account, types: Iterable[str | None], most: int
 ) -> tuple[list[Entity], bool]:
     """Return the first entities of an account by type, and whether there are more."""
     found: list[Entity] = []
@@ -101,7 +88,7 @@ async def survivors_of(
 ) -> Mapping[str, Entity]:
     """Return the survivors of the entities in events, by each observed id."""
     about = {e.entity_id for each in events for e in each.entries}
-    return await readable_scope(canon, caller).root_entities(about)
+    return await lookup.readable_scope(canon, caller).root_entities(about)
 
 
 # Read the records of a statement by the schemas in force.
@@ -122,7 +109,7 @@ class SourceStatement:
     all records of the source for its first batch, because a derived schema must fit them all.
     """
 
-    account: Account
+    account: lookup.Account
     source: SourceDraft
     config: Mapping[str, Any]
     records: Sequence[FoundEntity]
@@ -173,7 +160,7 @@ async def read_records(
         if schema is not schemas.get(entity_type):
             registered.append(schema)
             schemas[entity_type] = schema
-    readers = {name: RecordReader(schema) for name, schema in schemas.items()}
+    readers = {name: typed_records.RecordReader(schema) for name, schema in schemas.items()}
     assertions = tuple(
         [
             assertion_of(
@@ -210,7 +197,7 @@ def _own_time(record: FoundEntity, statement: SourceStatement) -> Instant | None
 
 
 def _number_equal(
-    account: Account, schemas: Mapping[str, EntitySchema], records: Sequence[FoundEntity]
+    account: lookup.Account, schemas: Mapping[str, EntitySchema], records: Sequence[FoundEntity]
 ) -> Sequence[FoundEntity]:
     """Number equal records that have no key of their own."""
     readers: dict[str, KeyReader] = {}
@@ -219,7 +206,9 @@ def _number_equal(
         kind, fields = type_named(record.entity_type), record.fields
         if record.occurrence != 1 and OCCURRENCE not in fields:
             if kind not in readers:
-                schema = schemas.get(kind) or derive_schema(account.space, kind, [fields])
+                schema = schemas.get(kind) or typed_records.derive_schema(
+                    account.space, kind, [fields]
+                )
                 readers[kind] = KeyReader(schema)
             if not readers[kind].read_identities(fields):
                 fields = {**fields, OCCURRENCE: record.occurrence}
@@ -228,8 +217,8 @@ def _number_equal(
 
 
 async def assert_named_parties(
-    account: Account,
-    readers: Mapping[str, RecordReader],
+    account: lookup.Account,
+    readers: Mapping[str, typed_records.RecordReader],
     assertions: Sequence[Assertion],
     pace: Pace,
 ) -> Mapping[int, tuple[tuple[str, Assertion], ...]]:
@@ -256,7 +245,7 @@ async def assert_named_parties(
 
 
 def _fit_schemas(
-    account: Account, schemas: Mapping[str, EntitySchema], records: Iterable[FoundEntity]
+    account: lookup.Account, schemas: Mapping[str, EntitySchema], records: Iterable[FoundEntity]
 ) -> Mapping[str, EntitySchema]:
     """Return the schema for each type of these records."""
     by_type: dict[str, dict[str, FieldType]] = {}
@@ -264,7 +253,7 @@ def _fit_schemas(
         kind = type_named(record.entity_type)
         known, types = schemas.get(kind), by_type.setdefault(kind, {})
         if known is None or known.derived:
-            learn_types(types, record.fields)
+            typed_records.learn_types(types, record.fields)
     return {
         name: _fit_schema(account, name, schemas.get(name), types)
         for name, types in by_type.items()
@@ -272,12 +261,15 @@ def _fit_schemas(
 
 
 def _fit_schema(
-    account: Account, entity_type: str, schema: EntitySchema | None, types: Mapping[str, FieldType]
+    account: lookup.Account,
+    entity_type: str,
+    schema: EntitySchema | None,
+    types: Mapping[str, FieldType],
 ) -> EntitySchema:
     """Return a declared schema unchanged; derive or extend any other."""
     if schema is not None and not schema.derived:
         return schema
-    derived = schema_of_types(account.space, entity_type, types)
+    derived = typed_records.schema_of_types(account.space, entity_type, types)
     if schema is None:
         return derived
     known = {name for spec in schema.fields for name in (spec.name, *spec.aliases)}
@@ -286,7 +278,7 @@ def _fit_schema(
         return schema
     fields = (*schema.fields, *new)
     return next_version(
-        schema, account, fields=fields, identity=derive_identity(entity_type, fields)
+        schema, account, fields=fields, identity=typed_records.derive_identity(entity_type, fields)
     )
 
 
@@ -408,7 +400,7 @@ class SimilarEntities:
 
 
 async def find_similar(
-    canon: Canon, account: Account, assertions: Sequence[Assertion]
+    canon: Canon, account: lookup.Account, assertions: Sequence[Assertion]
 ) -> SimilarEntities:
     """Look up all entities for the keys of the assertions in a few reads."""
     first = Counter(each.ids[0] for each in assertions)
@@ -460,7 +452,7 @@ async def find_similar(
 
 
 async def _find_owners(
-    canon: Canon, account: Account, assertions: Sequence[Assertion]
+    canon: Canon, account: lookup.Account, assertions: Sequence[Assertion]
 ) -> tuple[Mapping[str, set[str]], Mapping[tuple[str, str], Page[IdentifierOwner]]]:
     """Return the searched texts by type, and the owners of each text by type and text."""
     wanted: dict[str, set[str]] = {}

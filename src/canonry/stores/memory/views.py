@@ -23,17 +23,7 @@ from canonry.log.items.sources import Snippet
 from canonry.log.observations import with_observations
 from canonry.log.schemas.identity_keys import IdentifierOwner, IdentifierRow, rows_of
 from canonry.log.schemas.world_types import EXIT
-from canonry.readmodels.catalog import (
-    CatalogEdge,
-    CatalogItem,
-    edge_of,
-    is_project,
-    item_of,
-    missing_entity,
-    normalise_text,
-    projects_in_order,
-    require_project,
-)
+from canonry.readmodels import catalog
 from canonry.readmodels.edges import ALWAYS, OpenExit, holds_at, kind_of, open_exit_of
 from canonry.readmodels.passages import Passage, passages_of
 from canonry.readmodels.ports import documents
@@ -464,19 +454,20 @@ class MemoryCatalog(MemoryView, documents.Catalog):
 
     @override
     async def projects(self, spaces: ports.Spaces, *, limit: int) -> Sequence[Space]:
-        return projects_in_order(filter(is_project, self._store.visible_items(Space, spaces)))[
-            :limit
-        ]
+        return catalog.projects_in_order(
+            filter(catalog.is_project, self._store.visible_items(Space, spaces))
+        )[:limit]
 
     @override
     async def search(self, query: documents.CatalogQuery) -> Page[Entity]:
-        text = normalise_text(query.text)
+        text = catalog.normalise_text(query.text)
         found = [
             item
             for item in self._content_items(query.project).values()
             if (not query.kinds or item.kind in query.kinds)
             and any(
-                text in normalise_text(part) for part in (item.title, item.slug, item.summary or "")
+                text in catalog.normalise_text(part)
+                for part in (item.title, item.slug, item.summary or "")
             )
         ]
         found.sort(key=lambda item: item.id)
@@ -488,7 +479,8 @@ class MemoryCatalog(MemoryView, documents.Catalog):
     async def find_entry(self, project: SpaceId, entity_id: str) -> documents.CatalogEntry:
         item = self._require_item(project, entity_id)
         edges = [
-            edge_of(each) for each in self._store.visible_items(Relation, frozenset((project,)))
+            catalog.edge_of(each)
+            for each in self._store.visible_items(Relation, frozenset((project,)))
         ]
         return documents.CatalogEntry(
             entity=self._entity_of(item.entity_id),
@@ -503,7 +495,7 @@ class MemoryCatalog(MemoryView, documents.Catalog):
         edges = [
             edge
             for edge in map(
-                edge_of, self._store.visible_items(Relation, frozenset((query.project,)))
+                catalog.edge_of, self._store.visible_items(Relation, frozenset((query.project,)))
             )
             if edge is not None
             and edge.source in items
@@ -548,7 +540,7 @@ class MemoryCatalog(MemoryView, documents.Catalog):
     async def projects_called(self, slugs: Iterable[str]) -> Mapping[str, SpaceId]:
         wanted = frozenset(slugs)
         spaces = sorted(
-            filter(is_project, self._store.visible_items(Space, None)), key=lambda s: s.id
+            filter(catalog.is_project, self._store.visible_items(Space, None)), key=lambda s: s.id
         )
         found = [(str(s.properties.get("slug", "")), s.id) for s in reversed(spaces)]
         return {slug: space for slug, space in found if slug in wanted}
@@ -557,7 +549,9 @@ class MemoryCatalog(MemoryView, documents.Catalog):
     async def current_relations(
         self, triples: Iterable[documents.Triple]
     ) -> Mapping[documents.Triple, str]:
-        edges = (edge for edge in map(edge_of, self._store.visible_items(Relation, None)) if edge)
+        edges = (
+            edge for edge in map(catalog.edge_of, self._store.visible_items(Relation, None)) if edge
+        )
         found = {(e.source, e.rel_type, e.target): e.relation for e in edges}
         return {triple: found[triple] for triple in triples if triple in found}
 
@@ -578,26 +572,26 @@ class MemoryCatalog(MemoryView, documents.Catalog):
         found = [
             relation
             for relation in self._store.visible_items(Relation, None)
-            if edge_of(relation) is not None
+            if catalog.edge_of(relation) is not None
             and relation.from_id == source
             and (relation.to_id, relation.rel_type) > after
         ]
         found.sort(key=lambda relation: (relation.to_id, relation.rel_type))
         return found[:limit]
 
-    def _catalog_items(self, project: SpaceId) -> list[CatalogItem]:
+    def _catalog_items(self, project: SpaceId) -> list[catalog.CatalogItem]:
         entities = self._store.visible_items(Entity, frozenset((project,)))
-        return [item for item in map(item_of, entities) if item is not None]
+        return [item for item in map(catalog.item_of, entities) if item is not None]
 
-    def _content_items(self, project: SpaceId) -> dict[str, CatalogItem]:
-        require_project(self._store.items.get(project))
+    def _content_items(self, project: SpaceId) -> dict[str, catalog.CatalogItem]:
+        catalog.require_project(self._store.items.get(project))
         return {item.entity_id: item for item in self._catalog_items(project) if item.is_content}
 
-    def _require_item(self, project: SpaceId, entity_id: str) -> CatalogItem:
+    def _require_item(self, project: SpaceId, entity_id: str) -> catalog.CatalogItem:
         for item in self._content_items(project).values():
             if item.id == entity_id:
                 return item
-        raise missing_entity()
+        raise catalog.missing_entity()
 
     def _entity_of(self, item_id: str) -> Entity:
         return self._store.items[item_id]  # type: ignore[return-value]
@@ -605,8 +599,8 @@ class MemoryCatalog(MemoryView, documents.Catalog):
 
 def _walk_graph(
     root: str,
-    items: Mapping[str, CatalogItem],
-    edges: Sequence[CatalogEdge],
+    items: Mapping[str, catalog.CatalogItem],
+    edges: Sequence[catalog.CatalogEdge],
     query: documents.GraphQuery,
 ) -> tuple[dict[str, int], bool]:
     """Return the kept nodes in order with their depth, and whether some had no room."""

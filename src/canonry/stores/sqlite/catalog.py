@@ -14,19 +14,7 @@ from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS, LINKS, RELATIONS
-from canonry.readmodels.catalog import (
-    CatalogEdge,
-    CatalogItem,
-    edge_of,
-    is_project,
-    item_id,
-    item_of,
-    missing_entity,
-    normalise_text,
-    projects_in_order,
-    require_project,
-    title_key_of,
-)
+from canonry.readmodels import catalog
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports import documents
 from canonry.readmodels.ports.state import Spaces
@@ -87,7 +75,7 @@ _PAGE: Final = (
 
 def search_texts(db: apsw.Connection, query: documents.CatalogQuery) -> tuple[Sequence[int], int]:
     """Return the row numbers of the items on the page, and the number of all matches."""
-    text = normalise_text(query.text)
+    text = catalog.normalise_text(query.text)
     if "\0" in text:  # no text contains NUL, which would end the statement's value
         return (), 0
     kinds = sorted(query.kinds or CONTENT_KINDS)
@@ -111,8 +99,12 @@ def _trigram_phrase(text: str) -> str | None:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _folded_texts(item: CatalogItem) -> tuple[str, str, str]:
-    return normalise_text(item.title), normalise_text(item.slug), normalise_text(item.summary or "")
+def _folded_texts(item: catalog.CatalogItem) -> tuple[str, str, str]:
+    return (
+        catalog.normalise_text(item.title),
+        catalog.normalise_text(item.slug),
+        catalog.normalise_text(item.summary or ""),
+    )
 
 
 def _select_numbers(db: apsw.Connection, sql: str, values: dict[str, Any]) -> Sequence[int]:
@@ -160,37 +152,37 @@ _RELATIONS: Final = (
 
 def update_catalog(db: apsw.Connection, changed: Sequence[Changed]) -> None:
     """Update the tables of the catalog to these items."""
-    gone: list[CatalogEdge] = []
-    come: list[CatalogEdge] = []
+    gone: list[catalog.CatalogEdge] = []
+    come: list[catalog.CatalogEdge] = []
     for n, was, item in changed:
         kind = type(item if was is None else was)
         if kind is Relation:
-            before, now = edge_of(was), edge_of(item)
+            before, now = catalog.edge_of(was), catalog.edge_of(item)
             if before != now:
                 gone += [before] if before else []
                 come += [now] if now else []
         elif kind is Entity:
-            old, new = item_of(was), item_of(item)
+            old, new = catalog.item_of(was), catalog.item_of(item)
             _update_item(db, n, old, new)
             if was is not None and old is None and new is not None:
                 rows: list[Any] = db.execute(
                     _RELATIONS, (int(List.RELATIONS_OF), pack_id(new.entity_id))
                 ).fetchall()
                 relations = (item_in_row(*row) for row in rows)
-                come += [edge for edge in map(edge_of, relations) if edge is not None]
-        elif kind is Space and (is_project(was) or is_project(item)):
+                come += [edge for edge in map(catalog.edge_of, relations) if edge is not None]
+        elif kind is Space and (catalog.is_project(was) or catalog.is_project(item)):
             if isinstance(was, Space):
-                db.execute(_NO_PROJECT, (title_key_of(was.name), pack_id(was.id)))
+                db.execute(_NO_PROJECT, (catalog.title_key_of(was.name), pack_id(was.id)))
             if isinstance(item, Space):
                 slug = str(item.properties.get("slug", ""))
-                db.execute(_PROJECT, (title_key_of(item.name), pack_id(item.id), slug))
+                db.execute(_PROJECT, (catalog.title_key_of(item.name), pack_id(item.id), slug))
     for edge in gone:
         _remove_edge(db, edge)
     _insert_edges(db, come)
 
 
 def _update_item(
-    db: apsw.Connection, n: int, was: CatalogItem | None, now: CatalogItem | None
+    db: apsw.Connection, n: int, was: catalog.CatalogItem | None, now: catalog.CatalogItem | None
 ) -> None:
     if was == now:
         return
@@ -211,7 +203,9 @@ def _update_item(
     _update_node(db, was, now)
 
 
-def _update_node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem | None) -> None:
+def _update_node(
+    db: apsw.Connection, was: catalog.CatalogItem | None, now: catalog.CatalogItem | None
+) -> None:
     before = (was.title_key, was.id) if was is not None and was.is_content else None
     after = (now.title_key, now.id) if now is not None and now.is_content else None
     either = now or was
@@ -235,7 +229,7 @@ def _update_node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem 
         db.execute(_NODE, (packed, pack_id(now.id), now.title_key))
 
 
-def _remove_edge(db: apsw.Connection, edge: CatalogEdge) -> None:
+def _remove_edge(db: apsw.Connection, edge: catalog.CatalogEdge) -> None:
     source, target = pack_id(edge.source), pack_id(edge.target)
     db.execute(_NO_EDGE, (source, target, edge.rel_type, pack_id(edge.relation)))
     nodes = _find_nodes(db, (source, target))
@@ -245,7 +239,7 @@ def _remove_edge(db: apsw.Connection, edge: CatalogEdge) -> None:
         db.execute(_NO_NEIGHBOUR, (target, edge.rel_type, one[1], one[0], 0))
 
 
-def _insert_edges(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
+def _insert_edges(db: apsw.Connection, come: Sequence[catalog.CatalogEdge]) -> None:
     """Insert edges in the order of the table, so that edges of one item are written together."""
     if not come:
         return
@@ -313,11 +307,11 @@ class _KeptNodes:
 
 
 def _read_graph(db: apsw.Connection, query: documents.GraphQuery) -> documents.CatalogGraph:
-    require_project(find_item(db, pack_id(query.project)))
-    root = pack_id(item_id(query.project, CONTENT_KINDS[0], query.entity_id))
+    catalog.require_project(find_item(db, pack_id(query.project)))
+    root = pack_id(catalog.item_id(query.project, CONTENT_KINDS[0], query.entity_id))
     found = db.execute(_FIND_NODE, (root,)).fetchone()
     if found is None:
-        raise missing_entity()
+        raise catalog.missing_entity()
     types = [name for name in LINKS if not query.rel_types or name in query.rel_types]
     kept = _KeptNodes(types, {root: 0}, {root: found[1]}, set())
     level = [root]
@@ -512,22 +506,22 @@ def _list_projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[
     if spaces is None:
         return select_items(db, _PROJECTS, (limit,))
     known = (find_item(db, pack_id(space)) for space in spaces)
-    return projects_in_order(space for space in known if is_project(space))[:limit]
+    return catalog.projects_in_order(space for space in known if catalog.is_project(space))[:limit]
 
 
 def _search_catalog(db: apsw.Connection, query: documents.CatalogQuery) -> Page[Entity]:
-    require_project(find_item(db, pack_id(query.project)))
+    catalog.require_project(find_item(db, pack_id(query.project)))
     numbers, total = search_texts(db, query)
     rows = (_fetch_row(db, _NUMBERED, (n,)) for n in numbers)
     return Page(items=[item_in_row(*row) for row in rows], total=total)
 
 
 def _read_entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> documents.CatalogEntry:
-    require_project(find_item(db, pack_id(project)))
-    packed = pack_id(item_id(project, CONTENT_KINDS[0], entity_id))
+    catalog.require_project(find_item(db, pack_id(project)))
+    packed = pack_id(catalog.item_id(project, CONTENT_KINDS[0], entity_id))
     entity = find_item(db, packed)
-    if item_of(entity) is None:
-        raise missing_entity()
+    if catalog.item_of(entity) is None:
+        raise catalog.missing_entity()
     sides = {"out": 0, "in": 0}
     for facet, n in db.execute(_COUNTS, (int(List.RELATIONS_OF), packed, pack_id(project))):
         side, state, rel_type = facet.split("/", 2)

@@ -15,16 +15,7 @@ from canonry.log.ports.ledger import Blobs
 from canonry.log.ports.world import Clock
 from canonry.readmodels.listing import NOBODY, UNCOUNTED, List
 from canonry.readmodels.ports.view import Finding, Maintenance, MaintenanceProgress, Verification
-from canonry.stores.sqlite import commits, connections
-from canonry.stores.sqlite.backups import (
-    StoreErasure,
-    claim_folder,
-    copy_database,
-    count_purges,
-    forget_others,
-    scratch_for,
-    write_manifest,
-)
+from canonry.stores.sqlite import backups, commits, connections
 from canonry.stores.sqlite.rows import select_number, unpack_id
 from canonry.stores.sqlite.store import (
     APPLICATION_ID,
@@ -136,15 +127,17 @@ class ReadOnlyMaintenance(Maintenance):
         self, target: Path, progress: MaintenanceProgress
     ) -> Mapping[SpaceId, tuple[int, str]]:
         report = on_loop(progress)
-        await asyncio.to_thread(claim_folder, target)
+        await asyncio.to_thread(backups.claim_folder, target)
         path, mode = self.path, self.mode
-        heads, digests = await asyncio.to_thread(copy_database, path, target / FILE, report, mode)
+        heads, digests = await asyncio.to_thread(
+            backups.copy_database, path, target / FILE, report, mode
+        )
         blobs = self.blobs_in(target)
         for digest in digests:
             await blobs.put_bytes(await self.blobs.get_bytes(digest))
         if self.copy_files is not None:
             await self.copy_files(target)
-        await asyncio.to_thread(write_manifest, target, heads)
+        await asyncio.to_thread(backups.write_manifest, target, heads)
         return heads
 
     @override
@@ -263,8 +256,8 @@ class SqliteMaintenance(ReadOnlyMaintenance):
     @override
     async def rebuild(self, progress: MaintenanceProgress) -> int:
         fetch, report, store = fetch_on_loop(self.blobs), on_loop(progress), self._store
-        with scratch_for(store.path) as db:
-            purged = count_purges(db)
+        with backups.scratch_for(store.path) as db:
+            purged = backups.count_purges(db)
             last = await asyncio.to_thread(lambda: _fold_scratch(db, fetch, report))
             async with store.pump.lock_writes():
                 await store.pump.in_thread(
@@ -277,9 +270,9 @@ class SqliteMaintenance(ReadOnlyMaintenance):
     @override
     async def purge(self, space: SpaceId, targets: Sequence[str]) -> int:
         fetch, store = fetch_on_loop(self.blobs), self._store
-        with scratch_for(store.path) as db:
+        with backups.scratch_for(store.path) as db:
             wanted = frozenset(targets)
-            erasure = StoreErasure(db=db, space=space, targets=wanted, fetch=fetch)
+            erasure = backups.StoreErasure(db=db, space=space, targets=wanted, fetch=fetch)
             await asyncio.to_thread(erasure.fold_new)
             async with store.pump.lock_writes():
                 await store.pump.in_thread(lambda: erasure.drop_payloads(store.writer))
@@ -323,7 +316,9 @@ def _install_rebuilt(
     purged: int,
 ) -> None:
     with connections.translated_errors():
-        if count_purges(db) != purged:  # the folded views contain data that was erased since
+        if (
+            backups.count_purges(db) != purged
+        ):  # the folded views contain data that was erased since
             make_views(db)
             after = 0
         _fold_scratch(db, fetch, progress, after=after)
@@ -378,7 +373,7 @@ def _install_views(writer: apsw.Connection, fresh: str) -> None:
 
 def _scrub_files(store: SqliteStore) -> None:
     """Remove all traces from free pages, the write-ahead log and scratch files."""
-    forget_others(store.path)
+    backups.forget_others(store.path)
     with connections.translated_errors():
         store.writer.set_busy_timeout(_PATIENCE_MS)
         try:

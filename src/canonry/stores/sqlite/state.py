@@ -27,15 +27,8 @@ from canonry.readmodels.ports import documents
 from canonry.readmodels.ports import state as ports
 from canonry.readmodels.ports.view import PAGE_MAX, Page, View
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.stores.sqlite import commits
+from canonry.stores.sqlite import commits, identifiers
 from canonry.stores.sqlite.connections import Readers
-from canonry.stores.sqlite.identifiers import (
-    TooLong,
-    newest_observations,
-    seen_until,
-    select_identified,
-    select_timeline,
-)
 from canonry.stores.sqlite.rows import (
     FIRST_IDS,
     FacetCondition,
@@ -165,13 +158,15 @@ class SqliteState(SqliteView, ports.State):
 
     @override
     async def entities_identified(self, query: ports.IdentifierQuery) -> Mapping[str, Page[Entity]]:
-        return await self._read_consistent(lambda db: select_identified(db, query))
+        return await self._read_consistent(lambda db: identifiers.select_identified(db, query))
 
     @override
     async def identifier_owners(
         self, query: ports.IdentifierQuery
     ) -> Mapping[str, Page[IdentifierOwner]]:
-        return await self._read_consistent(lambda db: select_identified(db, query, IdentifierOwner))
+        return await self._read_consistent(
+            lambda db: identifiers.select_identified(db, query, IdentifierOwner)
+        )
 
     @override
     async def entity_types(self, spaces: ports.Spaces) -> Mapping[str, int]:
@@ -192,12 +187,12 @@ class SqliteState(SqliteView, ports.State):
         wanted = list(entity_ids)
 
         def find_seen(db: apsw.Connection, most: int) -> Mapping[str, Entity]:
-            seen = ((one, seen_until(db, one, instant, most=most)) for one in wanted)
+            seen = ((one, identifiers.seen_until(db, one, instant, most=most)) for one in wanted)
             return {one: entity for one, entity in seen if entity is not None}
 
         try:
             return await self._read_consistent(lambda db: find_seen(db, _FOLDED_INLINE))
-        except TooLong:
+        except identifiers.TooLong:
             return await self._readers.run_long(
                 lambda db: find_seen(db, PAGE_MAX**2), consistent=True
             )
@@ -208,12 +203,12 @@ class SqliteState(SqliteView, ports.State):
     ) -> Page[Observation]:
         wanted = list(entity_ids)
         return await self._read_consistent(
-            lambda db: newest_observations(db, wanted, limit, offset)
+            lambda db: identifiers.newest_observations(db, wanted, limit, offset)
         )
 
     @override
     async def timeline(self, query: ports.TimelineQuery) -> Page[TimelineEvent]:
-        return await self._read_consistent(lambda db: select_timeline(db, query))
+        return await self._read_consistent(lambda db: identifiers.select_timeline(db, query))
 
     @override
     async def list_items(self, kind: type[T], query: ports.ListQuery) -> Page[T]:

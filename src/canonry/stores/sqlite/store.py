@@ -13,22 +13,9 @@ from canonry.log.folding import key_hash
 from canonry.log.ports.ledger import Blobs, Sealer
 from canonry.log.ports.world import Clock, Identities, newer_store
 from canonry.log.sealing import ENCODING_VERSION, MIN_READER
+from canonry.stores.sqlite import connections
 from canonry.stores.sqlite.catalog import SqliteCatalog
 from canonry.stores.sqlite.commits import Stored
-from canonry.stores.sqlite.connections import (
-    CACHE_KB,
-    PATIENCE_MS,
-    Anchor,
-    Checkpoints,
-    Durability,
-    OpenMode,
-    Readers,
-    Turnstile,
-    not_canonry,
-    open_connection,
-    transaction,
-    translated_errors,
-)
 from canonry.stores.sqlite.ledger import PATIENCE_SECONDS, Pen, Pump, SqliteLedger
 from canonry.stores.sqlite.rows import pack_keys, select_number
 from canonry.stores.sqlite.state import SqliteDocuments, SqlitePlaces, SqliteState
@@ -63,7 +50,7 @@ def prepare_store(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
     Raises:
         BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
     """
-    with translated_errors(), transaction(db, "BEGIN IMMEDIATE"):
+    with connections.translated_errors(), connections.transaction(db, "BEGIN IMMEDIATE"):
         version = _read_version(db)
         if version == 0:
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -103,7 +90,7 @@ def is_current(db: apsw.Connection) -> bool:
     Raises:
         BrokenInvariant: `store.not-canonry` or `store.newer`.
     """
-    with translated_errors():
+    with connections.translated_errors():
         return _read_version(db) == SCHEMA_VERSION and _read_meta(db, "views") == VIEWS_VERSION
 
 
@@ -133,9 +120,9 @@ def make_views(db: apsw.Connection) -> None:
 def _read_version(db: apsw.Connection) -> int:
     application, version = int(db.pragma("application_id")), int(db.pragma("user_version"))
     if application not in {0, APPLICATION_ID}:
-        raise not_canonry()
+        raise connections.not_canonry()
     if application == 0 and db.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None:
-        raise not_canonry()
+        raise connections.not_canonry()
     if version > SCHEMA_VERSION:
         raise newer_store()
     if version:
@@ -167,10 +154,12 @@ class SqlitePorts:
     text: SqliteText
     catalog: SqliteCatalog
     places: SqlitePlaces
-    readers: Readers
+    readers: connections.Readers
 
 
-def ports_over(readers: Readers, blobs: Blobs, writing: tuple[Pump, Pen] | None) -> dict[str, Any]:
+def ports_over(
+    readers: connections.Readers, blobs: Blobs, writing: tuple[Pump, Pen] | None
+) -> dict[str, Any]:
     """Return the fields of `SqlitePorts`. Without `writing` the store is read-only."""
     return {
         "ledger": SqliteLedger(readers, writing, blobs),
@@ -190,10 +179,10 @@ class SqliteStore(SqlitePorts):
     folder: Path
     pump: Pump
     writer: apsw.Connection
-    turnstile: Turnstile
-    checkpoints: Checkpoints
+    turnstile: connections.Turnstile
+    checkpoints: connections.Checkpoints
     checkpointer: apsw.Connection
-    durability: Durability
+    durability: connections.Durability
 
     @property
     def path(self) -> Path:
@@ -218,10 +207,10 @@ async def open_store(
     clock: Clock,
     identities: Identities,
     blobs: Blobs,
-    durability: Durability = Durability.FULL,
+    durability: connections.Durability = connections.Durability.FULL,
     deadline: float = DEADLINE,
     vfs: str | None = None,
-    mapped_from: int = CACHE_KB * 1024,
+    mapped_from: int = connections.CACHE_KB * 1024,
 ) -> SqliteStore:
     """Open the store in `folder`; create or upgrade it if needed.
 
@@ -241,12 +230,14 @@ async def open_store(
     except BaseException:
         turnstile.close()
         raise
-    anchor = Anchor(path)
-    readers = Readers(path, deadline=deadline, anchor=anchor, vfs=vfs, mapped_from=mapped_from)
-    checkpointer = open_connection(
-        path, writes=True, durability=durability, patience_ms=PATIENCE_MS, vfs=vfs
+    anchor = connections.Anchor(path)
+    readers = connections.Readers(
+        path, deadline=deadline, anchor=anchor, vfs=vfs, mapped_from=mapped_from
     )
-    checkpoints = Checkpoints(writer, checkpointer, anchor)
+    checkpointer = connections.open_connection(
+        path, writes=True, durability=durability, patience_ms=connections.PATIENCE_MS, vfs=vfs
+    )
+    checkpoints = connections.Checkpoints(writer, checkpointer, anchor)
     anchor.record_files()
     pump = _make_pump(writer, turnstile, anchor, durability)
     writing = (pump, Pen(db=writer, sealer=Sealer(clock, identities)))
@@ -262,23 +253,26 @@ async def open_store(
     )
 
 
-def _claim_folder(folder: Path) -> Turnstile:
+def _claim_folder(folder: Path) -> connections.Turnstile:
     """Return the turnstile of the folder, and create the folder if it is missing."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Turnstile(folder)
+        return connections.Turnstile(folder)
     except OSError as error:
         message = f"The data folder {folder} cannot be used. Check that you may write to it."
         raise Unavailable("store.unreachable", message) from error
 
 
 def _make_pump(
-    writer: apsw.Connection, turnstile: Turnstile, anchor: Anchor, durability: Durability
+    writer: apsw.Connection,
+    turnstile: connections.Turnstile,
+    anchor: connections.Anchor,
+    durability: connections.Durability,
 ) -> Pump:
     return Pump(
         writer,
         turnstile,
-        syncs=durability is Durability.FULL,
+        syncs=durability is connections.Durability.FULL,
         anchor=anchor,
         guard=lambda: require_reader(writer),
         is_due=lambda: select_number(writer, _QUEUED_COUNT, (BATCH,)) >= BATCH,
@@ -288,8 +282,8 @@ def _make_pump(
 
 def _open_prepared(
     path: Path,
-    turnstile: Turnstile,
-    durability: Durability,
+    turnstile: connections.Turnstile,
+    durability: connections.Durability,
     vfs: str | None,
     fetch: Callable[[str], bytes],
 ) -> apsw.Connection:
@@ -297,9 +291,9 @@ def _open_prepared(
     turnstile.await_entry(PATIENCE_SECONDS)
     try:
         _require_not_emptied(path)
-        db = open_connection(path, writes=True, durability=durability, vfs=vfs)
+        db = connections.open_connection(path, writes=True, durability=durability, vfs=vfs)
         try:
-            with translated_errors():
+            with connections.translated_errors():
                 made = path.stat().st_size > 0 and int(db.pragma("user_version")) > 0
             if not made or not is_current(db):
                 prepare_store(db, fetch)
@@ -347,7 +341,7 @@ class SealedStore(SqlitePorts):
     """Ports that read one folder while it is open."""
 
     path: Path
-    mode: OpenMode
+    mode: connections.OpenMode
 
     async def close(self) -> None:
         """Wait for running queries and release the folder."""
@@ -368,28 +362,30 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
         message = f"The folder {folder} contains no store. Name the folder of a store with --data."
         raise NotFound("store.absent", message, path=str(folder))
     mode = await asyncio.to_thread(_mode_for, path)
-    anchor = Anchor(path)
-    if mode is OpenMode.FROZEN:
+    anchor = connections.Anchor(path)
+    if mode is connections.OpenMode.FROZEN:
         anchor.record_frozen()
-    readers = Readers(path, deadline=DEADLINE, anchor=anchor, mode=mode)
+    readers = connections.Readers(path, deadline=DEADLINE, anchor=anchor, mode=mode)
     anchor.record_files()
     return SealedStore(**ports_over(readers, blobs, None), path=path, mode=mode)
 
 
-def _mode_for(path: Path) -> OpenMode:
+def _mode_for(path: Path) -> connections.OpenMode:
     """Return the first mode in which the store opens. A full or read-only disk allows fewer."""
     try:
-        _require_current(path, OpenMode.SEALED)
+        _require_current(path, connections.OpenMode.SEALED)
     except Unavailable as error:
         if error.code not in UNWRITABLE:
             raise
     else:
-        return OpenMode.SEALED
-    mode = OpenMode.APART if size_of(Path(f"{path}-wal")) else OpenMode.FROZEN
+        return connections.OpenMode.SEALED
+    mode = (
+        connections.OpenMode.APART if size_of(Path(f"{path}-wal")) else connections.OpenMode.FROZEN
+    )
     try:
         _require_current(path, mode)
     except Unavailable as error:
-        if mode is OpenMode.FROZEN or error.code not in UNWRITABLE:
+        if mode is connections.OpenMode.FROZEN or error.code not in UNWRITABLE:
             raise
         message = (
             "A server died and left commits in the write-ahead log, which needs a writable disk. "
@@ -399,8 +395,8 @@ def _mode_for(path: Path) -> OpenMode:
     return mode
 
 
-def _require_current(path: Path, mode: OpenMode) -> None:
-    db = open_connection(path, mode=mode)
+def _require_current(path: Path, mode: connections.OpenMode) -> None:
+    db = connections.open_connection(path, mode=mode)
     try:
         if not is_current(db):
             message = "An older version of Canonry wrote this store. Open it once for writing."

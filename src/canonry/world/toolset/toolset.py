@@ -36,16 +36,8 @@ from canonry.world.models.services import WorldServices
 from canonry.world.toolset import shapes, views
 from canonry.world.toolset.contract import contract_tool, published
 from canonry.world.toolset.views import REALM, TIE
+from canonry.world.usecases import lore
 from canonry.world.usecases.building import create_part
-from canonry.world.usecases.lore import (
-    CanonicalFact,
-    can_cast_here,
-    get_canonical_fact,
-    lookup_rule,
-    record_lore,
-    rulebook_of,
-    search_lore,
-)
 from canonry.world.usecases.proposals.admission import list_proposals
 from canonry.world.usecases.proposals.outcomes import outcome_of
 from canonry.world.usecases.speech import (
@@ -191,7 +183,7 @@ _SPACE: Final = re.compile(r"\s+")
 async def _get_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
     name = shapes.name_of(arguments, "factId")
-    found = None if name is None else await get_canonical_fact(canon, world, name)
+    found = None if name is None else await lore.get_canonical_fact(canon, world, name)
     return None if found is None else _show_fact(found)
 
 
@@ -199,17 +191,19 @@ async def _search_lore(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     asked = shapes.number_of(arguments, "k")
     world = await bound_world(canon, caller)
     limit = shapes.clamp_value(_K if asked is None else asked, 1, shapes.FOUND_MAX)
-    found = await search_lore(canon, world, arguments["query"][: canon.policy.limits.query], limit)
+    found = await lore.search_lore(
+        canon, world, arguments["query"][: canon.policy.limits.query], limit
+    )
     return [_show_hit(*each) for each in found]
 
 
 async def _record_lore(
     canon: Canon, caller: Caller, world: BoundWorld, key: str, **new: Any
 ) -> tuple[str, int]:
-    return key, await record_lore(canon, caller, world, key, **new)
+    return key, await lore.record_lore(canon, caller, world, key, **new)
 
 
-def _show_fact(found: CanonicalFact) -> dict[str, Any]:
+def _show_fact(found: lore.CanonicalFact) -> dict[str, Any]:
     cuts: list[dict[str, Any]] = []
     fields = {name: value for name, value in found.fields.items() if name not in _HIDDEN}
     archived = found.observation.fields.get("properties.archived")
@@ -290,7 +284,7 @@ LORE_TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", _search_lore),
     shapes.world_tool(
-        "get-fact-version", get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _show_fact)
+        "get-fact-version", lore.get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _show_fact)
     ),
     shapes.world_tool("record-lore", _record_lore, shapes.TABLE.make_shape("recorded_lore")),
 )
@@ -352,22 +346,22 @@ _CASTABLE: Final = shapes.TABLE.make_shape(
 
 
 async def _lookup_rule(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
-    found = await lookup_rule(canon, RuleKind(arguments["kind"]), arguments["name"])
+    found = await lore.lookup_rule(canon, RuleKind(arguments["kind"]), arguments["name"])
     return None if found is None else _show_rule(canon, found)
 
 
 def _show_rule(canon: Canon, entry: RuleEntry) -> Reply:
-    return _ENTRY(entry, attribution=rulebook_of(canon).attribution)
+    return _ENTRY(entry, attribution=lore.rulebook_of(canon).attribution)
 
 
 async def _search_rules(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
     kind = RuleKind(arguments["kind"]) if "kind" in arguments else None
     limit = min(int(arguments.get("limit", _K)), shapes.FOUND_MAX)
     query = arguments["query"]
-    found = await asyncio.to_thread(rulebook_of(canon).search_entries, query, kind, limit)
+    found = await asyncio.to_thread(lore.rulebook_of(canon).search_entries, query, kind, limit)
     return {
         "results": [_FOUND(each, snippet=excerpt_of(each, query, _PREVIEW)) for each in found],
-        "attribution": rulebook_of(canon).attribution,
+        "attribution": lore.rulebook_of(canon).attribution,
     }
 
 
@@ -376,7 +370,7 @@ async def _roll_dice(_canon: Canon, _caller: Caller, arguments: Arguments) -> Re
 
 
 async def _can_cast(then: WorldAt, player: str, spell: str) -> Reply:
-    found = await can_cast_here(then, player, spell)
+    found = await lore.can_cast_here(then, player, spell)
     rules = None if found.rules is None else _show_rule(then.canon, found.rules)
     return _CASTABLE(found, rules=rules)
 

@@ -43,15 +43,7 @@ from canonry.world.domain.utterances.reading import (
     read_model_answer,
     read_utterance,
 )
-from canonry.world.models.services import (
-    Invocation,
-    WorldServices,
-    cost_of,
-    count_event,
-    generation_key,
-    model_for,
-    moderate_content,
-)
+from canonry.world.models import services
 from canonry.world.usecases.contexts import exits_of, visible_layers
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
 
@@ -65,12 +57,14 @@ async def read_by_model(
     """
     if not asked.text.strip():
         return None
-    model = model_for(ModelPurpose.CLASSIFICATION, canon.policy.models)
+    model = services.model_for(ModelPurpose.CLASSIFICATION, canon.policy.models)
     context, generated = (
         digest_value(asked.make_context()),
-        canon.find_service(WorldServices).generated,
+        canon.find_service(services.WorldServices).generated,
     )
-    key = generation_key(ModelPurpose.CLASSIFICATION, model, TEMPLATE.content_hash, context)
+    key = services.generation_key(
+        ModelPurpose.CLASSIFICATION, model, TEMPLATE.content_hash, context
+    )
     kept = generated.find_answer(key)
     started = canon.clock.monotonic()
     spoken = ModelSpeech(text=kept or "", model=model)
@@ -98,7 +92,7 @@ def _count_reading(
 ) -> None:
     tiers = canon.policy.models
     outcome = CallOutcome.REJECTED if read is None else CallOutcome.ACCEPTED
-    invocation = Invocation(
+    invocation = services.Invocation(
         purpose=ModelPurpose.CLASSIFICATION,
         model=spoken.model,
         prompt_tokens=spoken.prompt_tokens,
@@ -106,10 +100,12 @@ def _count_reading(
         latency_ms=None if cached else (canon.clock.monotonic() - started) * 1_000,
         outcome=outcome if spoken.text else None,
         cache_hit=cached,
-        micros=cost_of(spoken.prompt_tokens, spoken.completion_tokens, spoken.model, tiers),
+        micros=services.cost_of(
+            spoken.prompt_tokens, spoken.completion_tokens, spoken.model, tiers
+        ),
     )
     event = EventName.INTENT_FALLBACK if read is None else EventName.INTENT_READ
-    count_event(canon, event, invocation, space=space)
+    services.count_event(canon, event, invocation, space=space)
 
 
 _MOST: Final = 200  # bounds the time of an utterance in a crowd
@@ -177,7 +173,7 @@ async def read_speech(
     space: SpaceId | None = None,
 ) -> UtteranceReading:
     """Read an utterance by the configured model; without one or on failure, by rules."""
-    listener = canon.find_service(WorldServices).listener
+    listener = canon.find_service(services.WorldServices).listener
     if listener is not None:
         asked = question_about(utterance, subject, known, previous)
         reading = await read_by_model(canon, listener, asked, space)
@@ -393,7 +389,7 @@ async def generate_arc(
         Conflict: `arc.impossible`, no route passes all that is wanted in so many beats.
     """
     for theme in wanted.themes:
-        if not (await moderate_content(canon, theme)).allowed:
+        if not (await services.moderate_content(canon, theme)).allowed:
             message = "The theme is flagged by the safety rules. Choose another theme."
             raise InvalidInput("arc.themes", message, path="/constraints/themes")
     now = world_at(canon, world)

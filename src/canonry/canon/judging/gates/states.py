@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
+from canonry.canon.judging import state_tags
 from canonry.canon.judging.candidates import Candidate, time_of
 from canonry.canon.judging.conflicts import Order
 from canonry.canon.judging.contents import (
@@ -38,14 +39,6 @@ from canonry.canon.judging.standing_statements import (
     statements_of,
     statements_of_tags,
     states_of,
-)
-from canonry.canon.judging.state_tags import (
-    authority_of,
-    changes_of,
-    conflicts_of,
-    held_tag_of,
-    own_spelling,
-    tags_held_at,
 )
 from canonry.language.texts.stems import name_parts, query_stems, untitled_words
 from canonry.log.items.entities import Entity, EntityClass, all_names, family_of, normalised_name
@@ -142,12 +135,12 @@ def _object_to_held(
     remove: tuple[str, ...],
     view: SliceView,
 ) -> Iterator[Objection]:
-    add, remove = own_spelling(entity, add), own_spelling(entity, remove)
+    add, remove = state_tags.own_spelling(entity, add), state_tags.own_spelling(entity, remove)
     now, groups = candidate.moment, view.policy.exclusive_tags
-    held = tags_held_at(entity, now)
+    held = state_tags.tags_held_at(entity, now)
     begun_then = {
         one.tag: one
-        for one in changes_of(entity)
+        for one in state_tags.changes_of(entity)
         if one.holds and are_simultaneous(now, one.moment)
     }
     removed = held.keys() & set(remove)
@@ -168,7 +161,7 @@ def _object_to_tag(
     view: SliceView, entity: Entity, now: Moment, change: TagChange, *, by: str | None = None
 ) -> Objection:
     """Object if a tag ends or contradicts another one; None: it repeats the same tag."""
-    held, name, tag = held_tag_of(view, entity, change), entity.name, change.tag
+    held, name, tag = state_tags.held_tag_of(view, entity, change), entity.name, change.tag
     follows = by is not None and not excluded_by(by, view.policy.exclusive_tags, [tag])
     became = "" if follows else f" until it became {by}"
     weight, rationale = Weight.SUPERSEDES, f"{name} was {tag}{became}"
@@ -179,9 +172,11 @@ def _object_to_tag(
     return Objection(
         weight=weight,
         rationale=rationale,
-        conflicts=conflicts_of(held),
+        conflicts=state_tags.conflicts_of(held),
         conflicting=(held,),
-        authority=Authority.SYSTEM if follows else authority_of(view, entity, change, now),
+        authority=Authority.SYSTEM
+        if follows
+        else state_tags.authority_of(view, entity, change, now),
     )
 
 
@@ -370,8 +365,8 @@ def _doubts_about(
     brought = all_names(entity.absorbed[NAME]) if NAME in entity.absorbed else ()
     if normalised_name(content.name) not in map(normalised_name, (entity.name, *brought)):
         yield "that is not its name now"
-    held = tags_held_at(entity, candidate.moment)
-    for tag in own_spelling(entity, content.state_tags):
+    held = state_tags.tags_held_at(entity, candidate.moment)
+    for tag in state_tags.own_spelling(entity, content.state_tags):
         excluding = excluded_by(tag, view.policy.exclusive_tags, held)
         yield from (f"it is {excluder}, which excludes {tag}" for excluder in excluding)
     gone = [tag for tag in held if is_gone(tag)] if candidate.acts else []
@@ -549,10 +544,10 @@ def _object_to_dead(
     candidate: Candidate, entity: Entity, view: SliceView, *, acts: bool, certain: bool
 ) -> Iterator[Objection]:
     now = candidate.moment
-    for tag, change in tags_held_at(entity, now).items():
+    for tag, change in state_tags.tags_held_at(entity, now).items():
         if not is_gone(tag) or is_same_scene(now, change.moment):
             continue
-        held = held_tag_of(view, entity, change)
+        held = state_tags.held_tag_of(view, entity, change)
         # Of an end without a date and an act with one, nobody said which came first.
         unordered = now.at is not None and change.moment.at is None
         certain = certain and acts and not unordered
@@ -560,9 +555,9 @@ def _object_to_dead(
         yield Objection(
             weight=Weight.CONTRADICTS if certain else Weight.WARNS,
             rationale=f"{entity.name} {verb} but is {tag} then",
-            conflicts=conflicts_of(held),
+            conflicts=state_tags.conflicts_of(held),
             conflicting=(held,) if certain else (),
-            authority=authority_of(view, entity, change, now),
+            authority=state_tags.authority_of(view, entity, change, now),
         )
 
 

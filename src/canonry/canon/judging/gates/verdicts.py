@@ -11,16 +11,9 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
+from canonry.canon.judging import slices
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import CorrectingContent
-from canonry.canon.judging.slices import (
-    Lookup,
-    Score,
-    Slice,
-    SliceView,
-    effective_authority,
-    score_of,
-)
 from canonry.canon.judging.state_tags import TagHeld
 from canonry.log.items.proposals import Grade, GradedConflict, Proposal, ProposalStatus
 from canonry.values.audience import ANYBODY, Viewer
@@ -78,7 +71,7 @@ class Objection:
     rule: str = ""
 
 
-Examine: TypeAlias = Callable[[Candidate, Any, SliceView], Iterator[Objection]]
+Examine: TypeAlias = Callable[[Candidate, Any, slices.SliceView], Iterator[Objection]]
 """Yields what speaks against a candidate, by its content and a view of the canon."""
 
 
@@ -90,7 +83,7 @@ class Gate:
     kinds: tuple[type, ...]
     examine: Examine
 
-    def find_objections(self, candidate: Candidate, view: SliceView) -> Iterable[Objection]:
+    def find_objections(self, candidate: Candidate, view: slices.SliceView) -> Iterable[Objection]:
         """Return the rule's objections; contents of other kinds get none."""
         content = candidate.content
         return self.examine(candidate, content, view) if isinstance(content, self.kinds) else ()
@@ -119,14 +112,14 @@ class Verdict:
     status: ProposalStatus
     rule: str
     rationale: str
-    score: Score
+    score: slices.Score
     graded: tuple[GradedConflict, ...] = ()
     retcons: tuple[ConflictingItem, ...] = ()
     supersedes: tuple[ConflictingItem, ...] = ()
     successors: tuple[ConflictingItem, ...] = ()
     endings: tuple[tuple[str, str], ...] = ()
     reads: frozenset[str] = frozenset()
-    wanted: frozenset[Lookup] = frozenset()
+    wanted: frozenset[slices.Lookup] = frozenset()
 
     @property
     def conflicts(self) -> tuple[str, ...]:
@@ -138,7 +131,7 @@ class Verdict:
 
 def judge_candidate(
     candidate: Candidate,
-    known: Slice,
+    known: slices.Slice,
     policy: Policy,
     gates: Iterable[Gate],
     *,
@@ -151,11 +144,11 @@ def judge_candidate(
     only unwritable content and axioms refuse it. A proposal with too low a score still reports its
     conflicts.
     """
-    view = SliceView(known, policy, viewer)
+    view = slices.SliceView(known, policy, viewer)
     proposal = view.find_item(candidate.proposal.id)
     waived = set(proposal.waived) if isinstance(proposal, Proposal) else set[str]()
-    score = score_of(
-        candidate.proposal, effective_authority(candidate.proposal, view), policy.scoring
+    score = slices.score_of(
+        candidate.proposal, slices.effective_authority(candidate.proposal, view), policy.scoring
     )
     found: list[Objection] = []
     light: Objection | None = None
@@ -178,7 +171,9 @@ def judge_candidate(
     return _weigh_objections(found, score, view, overruling=overruling)
 
 
-def _decide_by_first(objections: Sequence[Objection], score: Score, view: SliceView) -> Verdict:
+def _decide_by_first(
+    objections: Sequence[Objection], score: slices.Score, view: slices.SliceView
+) -> Verdict:
     """Decide by the first objection; the others are reported."""
     objection = objections[0]
     refused = objection.weight is Weight.REFUSES
@@ -194,7 +189,7 @@ def _decide_by_first(objections: Sequence[Objection], score: Score, view: SliceV
 
 
 def _weigh_objections(
-    found: list[Objection], score: Score, view: SliceView, *, overruling: bool
+    found: list[Objection], score: slices.Score, view: slices.SliceView, *, overruling: bool
 ) -> Verdict:
     against, ended, succeeding, doubts, strict, equal = (
         [one for one in found if one.weight in weights]

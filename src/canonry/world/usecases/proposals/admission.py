@@ -44,21 +44,8 @@ from canonry.world.models.services import (
     invocation_of,
     moderate_content,
 )
+from canonry.world.usecases.proposals import outcomes
 from canonry.world.usecases.proposals.invariants import EVENT_NAMES, play_actions
-from canonry.world.usecases.proposals.outcomes import (
-    WITHDRAWN,
-    ProposalOutcome,
-    apply_admitted,
-    number_labels,
-    outcome_of,
-    proposal_in,
-    proposal_record,
-    proposals_query,
-    recent_admissions,
-    refusal_record,
-    rejection_record,
-    settle_due,
-)
 from canonry.world.usecases.worlds import BoundWorld, WorldDraft, require_world
 
 _STANDS: Final = frozenset({"layer.overlaps", "exit.direction-taken"})
@@ -99,7 +86,7 @@ async def verdict_on(
         canon=canon,
         space=world.space,
         at=world.instant,
-        new_id=number_labels(str),
+        new_id=outcomes.number_labels(str),
         proposal=ProposalId(proposed.envelope.proposal_id),
     )
     refused = await play_actions(draft, proposed)
@@ -169,7 +156,7 @@ async def propose_actions(
     sent: Any = None,
     *,
     due: int | None = None,
-) -> ProposalOutcome:
+) -> outcomes.ProposalOutcome:
     """Judge what is proposed on behalf of a player; what passes becomes true, at once or when due.
 
     A refusal is an answer. Without a `player` it is proposed on behalf of the world.
@@ -179,8 +166,11 @@ async def propose_actions(
     if isinstance(read, Rejection):
         return await refuse(read)
     oldest = canon.clock.now() - _LEFT_BEHIND
-    if any(at < oldest for at in (await recent_admissions(canon, world.space)).pending.values()):
-        await settle_due(canon, caller, world)
+    if any(
+        at < oldest
+        for at in (await outcomes.recent_admissions(canon, world.space)).pending.values()
+    ):
+        await outcomes.settle_due(canon, caller, world)
     try:
         known = await _record_admitted(canon, caller, world, read, sent=sent, due=due)
     except _StoppedError as stopped:
@@ -195,7 +185,7 @@ async def propose_actions(
     _count_proposal(canon, world, EventName.PROPOSAL_ACCEPTED, read)
     if due is None or due <= world.now:
         with suppress(Unavailable):  # it is recorded as admitted: whoever settles next applies it
-            await apply_admitted(canon, caller, world, known)
+            await outcomes.apply_admitted(canon, caller, world, known)
     return await _find_outcome(canon, world.space, read, known)
 
 
@@ -237,7 +227,7 @@ async def _record_admitted(
 
     async def prepare_change(new_id: NewId) -> Change:
         current = await require_world(canon, caller, space)
-        lately = await recent_admissions(canon, space)
+        lately = await outcomes.recent_admissions(canon, space)
         earlier = await _find_earlier(canon, space, envelope.proposal_id.lower(), commit_id)
         later = due is not None and due > current.now
         verdict = await verdict_on(canon, current, proposed, lately, earlier, scheduled=later)
@@ -246,7 +236,7 @@ async def _record_admitted(
         taken = (await canon.state.items_by_id((envelope.proposal_id.lower(),))).values()
         proposal_id = new_id("proposal") if taken else envelope.proposal_id.lower()
         content = _record_content(canon, space, proposed, sent)
-        made = proposal_record(
+        made = outcomes.proposal_record(
             caller, space, proposal_id, content if due is None else {**content, "dueTick": due}
         )
         reads = {proposals_key(space), item_key(proposal_id)}
@@ -257,7 +247,7 @@ async def _record_admitted(
             await commit_change(canon, keyed, space, prepare_change), ProposalDraft
         ).id
     except Conflict:  # the key was used for something else: say so by the gates, in their order
-        lately = await recent_admissions(canon, space)
+        lately = await outcomes.recent_admissions(canon, space)
         earlier = await _find_earlier(canon, space, envelope.proposal_id.lower(), commit_id)
         verdict = await verdict_on(canon, world, proposed, lately, earlier)
         raise _StoppedError(verdict or make_rejection("audit.unavailable", "try again")) from None
@@ -292,7 +282,7 @@ async def _find_earlier(
     commit = await canon.ledger.find_commit(commit_id)
     made = () if commit is None else [e.thing for e in commit.entries if isinstance(e, Made)]
     for each in (*(draft.id for draft in made), proposal_id):
-        found = await proposal_in(canon, space, each)
+        found = await outcomes.proposal_in(canon, space, each)
         if found is not None and "contentHash" in found.content:
             return found
     return None
@@ -300,13 +290,17 @@ async def _find_earlier(
 
 async def _find_outcome(
     canon: Canon, space: SpaceId, proposed: ReadProposal, known: str
-) -> ProposalOutcome:
+) -> outcomes.ProposalOutcome:
     """Return the outcome of this proposal or of its equal."""
-    found = await proposal_in(canon, space, known)
+    found = await outcomes.proposal_in(canon, space, known)
     if found is None:
         raise Unavailable("proposal.unread", "The proposal cannot be read now. Ask for it again.")
     same = known == proposed.envelope.proposal_id.lower()
-    return outcome_of(found) if same else replace(outcome_of(found), duplicate_of=known)
+    return (
+        outcomes.outcome_of(found)
+        if same
+        else replace(outcomes.outcome_of(found), duplicate_of=known)
+    )
 
 
 async def _record_refusal(
@@ -318,14 +312,14 @@ async def _record_refusal(
     player: str,
     sent: Any,
     proposed: ReadProposal | None = None,
-) -> ProposalOutcome:
+) -> outcomes.ProposalOutcome:
     """Record a refusal and return it; an equal refusal is recorded once."""
     _count_proposal(canon, world, EventName.PROPOSAL_REJECTED, proposed, rejection)
     wanted = _uuid_in(sent, "proposalId")
     taken = (await canon.state.items_by_id((wanted,))).get(wanted) if wanted else None
     sent_digest = safety.digest_value(sent)
     if isinstance(taken, Proposal) and taken.content.get("sent") == sent_digest:
-        known = outcome_of(taken)
+        known = outcomes.outcome_of(taken)
         if taken.space == world.space and known.rejection == rejection:
             return known
     proposal_id = wanted if wanted and taken is None else canon.identities.new_id()
@@ -337,8 +331,8 @@ async def _record_refusal(
     plain = canonical_json(sent)
     if len(plain) <= ENVELOPE_BYTES:
         content["envelope"] = decode_json(plain)
-    made = proposal_record(caller, world.space, proposal_id, content)
-    entries = (made, refusal_record(caller, proposal_id, rejection))
+    made = outcomes.proposal_record(caller, world.space, proposal_id, content)
+    entries = (made, outcomes.refusal_record(caller, proposal_id, rejection))
 
     async def prepare_change(_: NewId) -> Change:
         return Change(entries=entries, reads=frozenset((item_key(proposal_id),)))
@@ -352,8 +346,8 @@ async def _record_refusal(
     return _refused_outcome(sent, rejection, proposal_id)
 
 
-def _refused_outcome(sent: Any, rejection: Rejection, proposal_id: str) -> ProposalOutcome:
-    return ProposalOutcome(
+def _refused_outcome(sent: Any, rejection: Rejection, proposal_id: str) -> outcomes.ProposalOutcome:
+    return outcomes.ProposalOutcome(
         proposal_id=proposal_id,
         correlation_id=_uuid_in(sent, "correlationId") or proposal_id,
         accepted=False,
@@ -381,7 +375,7 @@ async def enqueue_world_event(
     key: str | None = None,
     correlation: str | None = None,
     due: int | None = None,
-) -> ProposalOutcome:
+) -> outcomes.ProposalOutcome:
     """Have an event come about now or at a tick; `payload` has the parameters and the `scopeKey`.
 
     Once for each key. Earlier due events are applied first.
@@ -395,9 +389,9 @@ async def enqueue_world_event(
         message = f"There is no such event type. Use one of {known}."
         raise InvalidInput("event.unknown", message, path="/type")
     proposal_id = derive_step(caller, "proposal").commit_id(world.space, canon.identities.new_id)
-    before = await proposal_in(canon, world.space, proposal_id)
+    before = await outcomes.proposal_in(canon, world.space, proposal_id)
     if before is not None and before.decision is not None:  # an earlier sending was told this
-        return _with_payload_path(outcome_of(before))
+        return _with_payload_path(outcomes.outcome_of(before))
     envelope = {
         "proposalId": proposal_id,
         "version": 1,
@@ -414,11 +408,11 @@ async def enqueue_world_event(
         ],
     }
     tick = None if due is None else check_tick(due, path="/dueTick")
-    await settle_due(canon, caller, world)
+    await outcomes.settle_due(canon, caller, world)
     return _with_payload_path(await propose_actions(canon, caller, world, "", envelope, due=tick))
 
 
-def _with_payload_path(fared: ProposalOutcome) -> ProposalOutcome:
+def _with_payload_path(fared: outcomes.ProposalOutcome) -> outcomes.ProposalOutcome:
     """Translate the rejection's path from the envelope to the payload."""
     rejection = fared.rejection
     if rejection is None or rejection.path is None or not rejection.path.startswith(_ACTION):
@@ -434,7 +428,7 @@ async def get_proposal(
     canon: Canon, world: BoundWorld, proposal_id: str, *, only_by: str | None = None
 ) -> Proposal | None:
     """The proposal of that id; None: there is none, or none of theirs."""
-    found = await proposal_in(canon, world.space, proposal_id.lower())
+    found = await outcomes.proposal_in(canon, world.space, proposal_id.lower())
     return found if found is not None and only_by in {None, found.proposed_by} else None
 
 
@@ -459,7 +453,7 @@ async def list_proposals(
     position, behalf = start, None if player is None else item_id_of(world.space, player)
     while position < start + _SEARCHED_MAX:
         page = await canon.documents.proposals(
-            replace(proposals_query(world.space), offset=position)
+            replace(outcomes.proposals_query(world.space), offset=position)
         )
         for proposal in page.items:
             if len(found) == limit:
@@ -507,7 +501,9 @@ async def withdraw_proposal(
             message = "You can withdraw only a scheduled proposal that is not yet due."
             raise Conflict("proposal.decided", message, path="/proposalId", conflicts=[wanted])
         reads = frozenset((item_key(wanted), item_key(world.root_entity.id)))
-        told = rejection_record(caller, wanted, WITHDRAWN, reason, {"withdrawn": reason})
+        told = outcomes.rejection_record(
+            caller, wanted, outcomes.WITHDRAWN, reason, {"withdrawn": reason}
+        )
         return Change(entries=(told,), reads=reads)
 
     await commit_change(canon, caller, world.space, prepare_change)
