@@ -134,12 +134,9 @@ class Completion:
 
     def entity_query(self, entity_type: str | None = None) -> EntityQuery:
         """Return the query for entities whose name begins with the word."""
-        return EntityQuery(
-            entity_type=entity_type,
-            name_pattern=f"{self.word}*" if self.word else None,
-            limit=self.limit,
-            offset=self.offset,
-        )
+        pattern = f"{self.word}*" if self.word else None
+        page: dict[str, Any] = {"limit": self.limit, "offset": self.offset}
+        return EntityQuery(entity_type=entity_type, name_pattern=pattern, **page)
 
     def page_of(self, named: Iterable[tuple[str, str]]) -> CompletionPage:
         """Return the page out of a whole list."""
@@ -147,13 +144,15 @@ class Completion:
         fit = [pair for pair in named if any(fold_text(each).startswith(wanted) for each in pair)]
         return fit[self.offset : self.offset + self.limit], len(fit)
 
-    async def page_through(
-        self, page: Callable[[int, int], Awaitable[CompletionPage]]
-    ) -> CompletionPage:
-        """Return a page of `page(limit, offset)`; a word is searched among its first items."""
-        if not self.word:
-            return await page(self.limit, self.offset)
-        return self.page_of((await page(SEARCHED_FIRST, 0))[0])
+    @property
+    def page_read(self) -> dict[str, Any]:
+        """The page of a list to read: a word is searched among the first items."""
+        limit, offset = (SEARCHED_FIRST, 0) if self.word else (self.limit, self.offset)
+        return {"limit": limit, "offset": offset}
+
+    def page_among(self, named: Sequence[tuple[str, str]], total: int) -> CompletionPage:
+        """Return the page out of the items that were read as `page_read`, of `total` in all."""
+        return self.page_of(named) if self.word else (named, total)
 
 
 FindCompletions = Callable[[Canon, Caller, Completion], Awaitable[CompletionPage]]

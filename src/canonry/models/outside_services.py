@@ -8,7 +8,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
 from canonry.values.errors import Unavailable
@@ -39,28 +39,23 @@ Raises:
 ServiceListener = Callable[["OutsideService"], None]
 
 
+@dataclass(eq=False)
 class OutsideService:
     """One service, with a name for operators. `fault` is None unless the service is away.
 
     All users of the same service share this object.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        failures: int = FAILURES_IN_A_ROW,
-        changed: ServiceListener | None = None,
-    ) -> None:
-        """`changed` is called when the service goes away and when it is back."""
-        self.name = name
-        self.fault: Unavailable | None = None
-        self.failed = 0
-        """Number of failed requests."""
-        self._failures = failures
-        self._in_a_row = 0
-        self._changed = changed
-        self._probing: asyncio.Task[None] | None = None
+    name: str
+    _: KW_ONLY
+    failures: int = FAILURES_IN_A_ROW
+    changed: ServiceListener | None = None
+    """Called when the service goes away and when it is back."""
+    fault: Unavailable | None = None
+    failed: int = 0
+    """Number of failed requests."""
+    _in_a_row: int = 0
+    _probing: asyncio.Task[None] | None = None
 
     async def run_work(self, work: Callable[[], Awaitable[T]], probe: Probe) -> T:
         """Return the result of `work`. In the background, `probe` checks an absent service.
@@ -80,7 +75,7 @@ class OutsideService:
         except Unavailable as error:
             if not self._count_failure(error):
                 self._note_state(None)
-            elif self._in_a_row >= self._failures or _loop_time() - began >= LONG_WAIT:
+            elif self._in_a_row >= self.failures or _loop_time() - began >= LONG_WAIT:
                 self._note_state(error)
                 self._begin_probing(probe, at_once=False)
             raise
@@ -113,8 +108,8 @@ class OutsideService:
         was, self.fault = self.fault, fault and _copy_error(fault)
         if fault is None:
             self._in_a_row = 0
-        if (was is None) is not (fault is None) and self._changed is not None:
-            self._changed(self)
+        if (was is None) is not (fault is None) and self.changed is not None:
+            self.changed(self)
 
     def _begin_probing(self, probe: Probe, *, at_once: bool) -> None:
         if self._probing is None or self._probing.done():

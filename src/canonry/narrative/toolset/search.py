@@ -312,22 +312,15 @@ RESOURCES: Final[tuple[Resource, ...]] = (
 
 
 async def _complete_universes(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
-    async def find_page(limit: int, offset: int) -> CompletionPage:
-        found = await query_universes(canon, caller, parent=None, limit=limit, offset=offset)
-        return [(each.id, each.name) for each in found.items], found.total
-
-    return await asked.page_through(find_page)
+    found = await query_universes(canon, caller, parent=None, **asked.page_read)
+    return asked.page_among([(each.id, each.name) for each in found.items], found.total)
 
 
 async def _complete_scenes(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
-    async def find_page(limit: int, offset: int) -> CompletionPage:
-        query = SceneQuery(limit=limit, offset=offset)
-        found = await query_scenes(canon, caller, query, universe_id=None)
-        return [
-            (each.id, (each.title or f"Scene {each.order}")) for each in found.items
-        ], found.total
-
-    return await asked.page_through(find_page)
+    query = SceneQuery(**asked.page_read)
+    found = await query_scenes(canon, caller, query, universe_id=None)
+    named = [(each.id, each.title or f"Scene {each.order}") for each in found.items]
+    return asked.page_among(named, found.total)
 
 
 async def _complete_entities(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from canonry.log.commits import ORIGIN, Position
@@ -63,6 +63,7 @@ class _IndexPosition:
     fresh: Mapping[SpaceId, Position] = field(default_factory=dict[SpaceId, Position])
 
 
+@dataclass(eq=False)
 class PassageIndexer:
     """Follows the log for the model in the settings; one process runs it at a time.
 
@@ -70,18 +71,11 @@ class PassageIndexer:
     the new one is.
     """
 
-    def __init__(
-        self,
-        recall: Recall,
-        *,
-        items_per_step: int = ITEMS_PER_STEP,
-        poll_seconds: float = POLL_SECONDS,
-    ) -> None:
-        """Start at the stored cursor, with the first step."""
-        self._recall = recall
-        self._items_per_step = items_per_step
-        self._poll_seconds = poll_seconds
-        self._positions: dict[EmbeddingModel, _IndexPosition] = {}
+    recall: Recall
+    _: KW_ONLY
+    items_per_step: int = ITEMS_PER_STEP
+    poll_seconds: float = POLL_SECONDS
+    _positions: dict[EmbeddingModel, _IndexPosition] = field(default_factory=dict)
 
     async def index_step(self) -> Indexed:
         """Index the next passages after the stored cursor, also after a crash.
@@ -90,15 +84,15 @@ class PassageIndexer:
             Unavailable: of the embedder or the index; nothing is lost, and you can retry the
                 step.
         """
-        opened = await self._recall.open_engines()
-        if await self._recall.former_embedder() is None:
+        opened = await self.recall.open_engines()
+        if await self.recall.former_embedder() is None:
             return await self._index_next(opened.vectors, opened.embedder)
         step = asyncio.create_task(self._index_next(opened.vectors, opened.embedder))
         try:
             while not step.done():
                 done = await self.step_older()
                 more = done is not None and not done.idle
-                await asyncio.wait((step,), timeout=0 if more else self._poll_seconds)
+                await asyncio.wait((step,), timeout=0 if more else self.poll_seconds)
             return await step
         finally:
             step.cancel()
@@ -110,7 +104,7 @@ class PassageIndexer:
         Raises:
             Unavailable: of the index, or of the engines if they cannot be opened.
         """
-        opened, older = await self._recall.open_engines(), await self._recall.former_embedder()
+        opened, older = await self.recall.open_engines(), await self.recall.former_embedder()
         if older is None:
             return None
         try:
@@ -120,16 +114,16 @@ class PassageIndexer:
 
     async def publish_vectors(self) -> bool:
         """Publish the indexed vectors for fast search, if it is time."""
-        opened = await self._recall.open_engines()
+        opened = await self.recall.open_engines()
         return await opened.vectors.compact_updates(opened.embedder.model)
 
     async def _index_next(self, vectors: Vectors, embedder: Embedder) -> Indexed:
-        recall, model = self._recall, embedder.model
+        recall, model = self.recall, embedder.model
         index_position = self._positions.pop(model, None) or await self._find_position(
             vectors, model
         )
         cursor = index_position.cursor
-        followed = await follow_log(recall.ledger, cursor, ids=self._items_per_step)
+        followed = await follow_log(recall.ledger, cursor, ids=self.items_per_step)
         if followed.commits == 0 and cursor.again:
             return await self._embed_renamed(vectors, embedder, index_position, followed)
         if followed.commits == 0 and (followed.cursor == cursor or not followed.cursor.positions):
@@ -165,7 +159,7 @@ class PassageIndexer:
     async def _find_position(self, vectors: Vectors, model: EmbeddingModel) -> _IndexPosition:
         kept = (await vectors.cursors()).get(model, "")
         cursor = LogCursor.parse_cursor(kept)
-        fresh = {} if cursor.positions else await heads_of(self._recall.ledger)
+        fresh = {} if cursor.positions else await heads_of(self.recall.ledger)
         return _IndexPosition(kept=kept, cursor=cursor, fresh=fresh)
 
     async def _store_step(
@@ -205,12 +199,12 @@ class PassageIndexer:
         followed: Followed,
     ) -> Indexed:
         """Embed the next passages of a renamed entity."""
-        recall, again = self._recall, dict(index_position.cursor.again)
+        recall, again = self.recall, dict(index_position.cursor.again)
         entity, after = next(iter(again.items()))
         ids = await vectors.passages_about(
-            embedder.model, entity, after=after, limit=self._items_per_step
+            embedder.model, entity, after=after, limit=self.items_per_step
         )
-        if len(ids) < self._items_per_step:
+        if len(ids) < self.items_per_step:
             del again[entity]
         else:
             again[entity] = ids[-1]

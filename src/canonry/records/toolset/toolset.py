@@ -56,12 +56,9 @@ async def _complete_entities(canon: Canon, caller: Caller, asked: Completion) ->
 
 
 async def _complete_sources(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
-    async def source_page(limit: int, offset: int) -> CompletionPage:
-        found = await canon.state.sources(account_of(caller).space, limit=limit, offset=offset)
-        named = [(e.id, e.title or e.file_name or e.source_type.value) for e in found.items]
-        return named, found.total
-
-    return await asked.page_through(source_page)
+    found = await canon.state.sources(account_of(caller).space, **asked.page_read)
+    named = [(e.id, e.title or e.file_name or e.source_type.value) for e in found.items]
+    return asked.page_among(named, found.total)
 
 
 COMPLETIONS: Final[Mapping[str, FindCompletions]] = {

@@ -5,9 +5,16 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from canonry.canon.judging import contents
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.conflicts import Order, StatementClash, find_clash
+from canonry.canon.judging.contents import (
+    Content,
+    EntityContent,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+    end_of,
+)
 from canonry.canon.judging.gates.verdicts import Objection, Weight, make_gate
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
@@ -64,10 +71,10 @@ _GRAVITY: Final[Mapping[Weight, int]] = {
 }
 
 
-@make_gate(contents.FactContent, contents.RelationshipContent, contents.StateChangeContent)
+@make_gate(FactContent, RelationshipContent, StateChangeContent)
 def statement_negated(
     candidate: Candidate,
-    content: contents.FactContent | contents.RelationshipContent | contents.StateChangeContent,
+    content: FactContent | RelationshipContent | StateChangeContent,
     view: SliceView,
 ) -> Iterator[Objection]:
     """Object to a claim that cannot hold beside the facts, relations and states of the canon.
@@ -81,7 +88,7 @@ def statement_negated(
 
 
 def objections_to(
-    content: contents.Content,
+    content: Content,
     statements: tuple[Statement, ...],
     now: Moment,
     view: SliceView,
@@ -95,8 +102,8 @@ def objections_to(
     if not statements:
         return
     worst: dict[object, Objection] = {}
-    fact = content if isinstance(content, contents.FactContent) else None
-    until = contents.end_of(now.at, fact.duration if fact else None)
+    fact = content if isinstance(content, FactContent) else None
+    until = end_of(now.at, fact.duration if fact else None)
     involved = map(view.find_entity, fact.involved if fact else ())
     about = frozenset(entity.id for entity in involved if entity is not None)
     revising = by is not None and bool(_titles_in(by.evidence, view))
@@ -283,18 +290,18 @@ def _ends_standing(standing: StandingStatement, later: StandingStatement, view: 
     return found is not None and found.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
 
 
-def _is_judged_elsewhere(content: contents.Content, standing: StandingStatement) -> bool:
+def _is_judged_elsewhere(content: Content, standing: StandingStatement) -> bool:
     """Return whether another gate compares the two, or whether they say the same."""
     item = standing.item
     match content:
-        case contents.FactContent():
+        case FactContent():
             own = plain_statement(content.statement)
             return isinstance(item, Fact) and plain_statement(item.statement) == own
-        case contents.RelationshipContent() if isinstance(item, Relation):
+        case RelationshipContent() if isinstance(item, Relation):
             kind = relation_type(content.rel_type)
             lined = (kind.one_target or kind.one_origin) and item.rel_type == kind.name
             return lined or item.rel_type in kind.excludes
-        case contents.StateChangeContent() | contents.EntityContent():
+        case StateChangeContent() | EntityContent():
             documents = isinstance(item, Fact) and "tag" in item.properties
             return documents or isinstance(standing.conflicting, TagHeld)
         case _:
@@ -345,9 +352,7 @@ def _object_to(
     if unnamed and about and standing.about and not about & standing.about:
         return None
     then = standing.moment
-    until = (
-        contents.end_of(by.time_ref, by.duration) if isinstance(by, Fact) else until
-    )  # as it was told
+    until = end_of(by.time_ref, by.duration) if isinstance(by, Fact) else until  # as it was told
     limited = getattr(standing.item, "duration", None) is not None
     held = without_given_time(held, then, limited=limited)
     claim = without_given_time(claim, now, limited=until is not None)
@@ -522,7 +527,7 @@ def _clash_between(
 
 @make_gate()
 def replacement_outranks(
-    candidate: Candidate, content: contents.Content, view: SliceView
+    candidate: Candidate, content: Content, view: SliceView
 ) -> Iterator[Objection]:
     """Let a claim correct the item that it names as wrong, if its authority is not lower."""
     wrong = candidate.corrects
@@ -548,7 +553,7 @@ def replacement_outranks(
 
 
 def warnings_about(
-    content: contents.Content,
+    content: Content,
     start: Instant | None,
     view: SliceView,
     statements: tuple[Statement, ...] | None = None,
