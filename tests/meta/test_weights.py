@@ -14,7 +14,7 @@ from tests.meta.weights import (
     stale_figures,
 )
 
-TOTAL_LINES_MOST = 121_500
+TOTAL_LINES_MOST = 120_950
 """Lines of code; a later change lowers this, and says so in its note.
 
 The code stood at 118,600 when its functions, classes and modules got names of two or three words in
