@@ -270,7 +270,7 @@ def _with_times(
                 words.words.get(one.text) in _DETERMINERS
                 or words.has_word("time_marks", one.text)
                 or one.text in words.bounds
-                or is_number(one.text, words)
+                or (role != "at" and is_number(one.text, words))
                 for one in reversed(part[:last])
             )
             start = last - len(list(takewhile(bool, marks)))
