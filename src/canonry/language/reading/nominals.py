@@ -8,6 +8,9 @@ from canonry.language.reading.forms import ANYBODY, SPEAKER, WE, Nominal, Unread
 from canonry.language.reading.tokens import Token, WordTable, noun_of
 from canonry.values.statements import PHRASE, Quantity
 
+_OWNING: Final = frozenset({"in", "on", "at", "from"})
+"""Roles of a name after a noun: the plan from Velm is that of Velm."""
+
 _QUANTIFIERS: Final = frozenset({"all", "some", "most", "only"})
 _UNREAD_WORDS: Final = frozenset(
     {"who", "where", "that", "if", "i", "someone", "another", "here", "there"}
@@ -45,8 +48,10 @@ def read_nominal(tokens: Sequence[Token], words: WordTable, before: str, own: st
                 reader.owner = reader.owner or inner.value
             break
         if role and at and rest and token.text not in words.bounds:
-            reader.within = role, text_of(read_nominal(rest, words, before, own).value)
-            reader.marks.add(":".join(reader.within))
+            inner = read_nominal(rest, words, before, own)
+            reader.within = role, text_of(inner.value)
+            owned = role in _OWNING and not inner.noun and inner.quantity is None
+            reader.marks.add(f"of:{reader.within[1]}" if owned else ":".join(reader.within))
             break
         reader.take_token(token)
     return reader.build_nominal()
@@ -203,7 +208,9 @@ class _NominalReader:
         head = noun_of(heads[-1], code)
         marks = sorted(noun_of(one, code) for one in heads[:-1])
         marks = [f"no:{mark}" if self.words.has_word("ordinals", mark) else mark for mark in marks]
-        marks += [f"name:{one.removeprefix(PHRASE)}" for one in names]
+        for one in names:
+            own = not self.before_name  # the Velm road is the road of Velm
+            marks.append(f"of:{one}" if own else f"name:{one.removeprefix(PHRASE)}")
         marks += [f"no:{self.label}"] if self.label else []
         reported = self.owner != SPEAKER and " " not in self.owner
         plain = reported and self.owner.startswith(PHRASE)  # the kitchen's, kitchen
