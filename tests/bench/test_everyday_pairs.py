@@ -11,6 +11,27 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+Bea pays 700 euros rent. | Bea's rent is 850 euros.
+Bea has no cats. | Bea's cat is called Fay.
+Bea has been with Velm since 2015. | Bea joined Velm in 2019.
+Bea finishes work at five. | Bea works until seven.
+Bea works four days a week. | Bea works five days a week.
+Bea has a permanent contract. | Bea has a fixed-term contract.
+Bea's wedding is on 4 June. | Bea is getting married on 11 June.
+Bea is the oldest of three children. | Bea has an older brother.
+Bea is the tallest in the class. | Carl is the tallest in the class.
+The gym is open around the clock. | The gym closes at ten.
+The soup is vegan. | There is cream in the soup.
+The colour of the sofa is green. | The sofa is grey.
+The bug has been fixed. | The bug is still there.
+The backup runs at four every night. | The backup runs every night at two.
+Bea failed the exam. | Bea passed the exam.
+Bea lives on the fourth floor. | Bea lives on the ground floor.
+The Velm road is open. | The road to Bern is closed and the road in Velm is closed.
+The conference was cancelled. | The conference took place in May.
+Bea rents her flat. | Bea owns her flat.
+The server runs Debian 12. | Debian 11 is what the server runs.
+The lease runs until March 2027. | The lease ends in May 2027.
 Bea hasn't eaten fish in years. | Bea eats fish on Fridays.
 Bea has not worked since the accident. | Bea works at the bakery.
 The only language Bea speaks is Danish. | Bea speaks Polish.
@@ -109,6 +130,17 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+Bea pays 5 euros for the ticket. | The ticket to Bern costs 9 euros.
+Bea starts work at eight. | Bea finishes work at five.
+Bea's cat is called Fay. | Bea has no dog.
+Bea is the youngest of three sisters. | Bea has an older brother.
+Bea is the tallest in the class. | Carl is the tallest in the team.
+Bea failed physics. | Bea passed chemistry.
+Bea has soup for lunch. | Bea never has soup for dinner.
+Bea lives on the third floor. | Bea's office is on the fifth floor.
+The Velm museum is closed. | The Bern museum is open.
+The museum is open all year. | The museum is closed on Mondays.
+Bea worked part time until 2019. | Bea works full time.
 Bea has not eaten fish since Monday. | Bea eats fish.
 Bea has not smoked since 2015. | Bea smoked in 1990.
 The bank closes at four on Mondays. | The bank closes at six on Thursdays.
