@@ -11,6 +11,16 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+The shop is open from Monday to Friday. | The shop is closed on Wednesdays.
+The inn is closed at weekends. | The inn is open on Saturdays.
+The shop is closed on Mondays and Tuesdays. | The shop is open on Mondays.
+The notice period is three months. | The notice period is four weeks.
+The passport expires in 2030. | The passport is valid until 2028.
+Bea is on the board. | Bea is not a board member.
+Dogs are welcome in the inn. | Dogs are not allowed in the inn.
+Bea is the mother of four. | Bea has two children.
+The car is brand new. | The car is twelve years old.
+The visa was revoked. | The visa is valid.
 Bea pays 700 euros rent. | Bea's rent is 850 euros.
 Bea has no cats. | Bea's cat is called Fay.
 Bea has been with Velm since 2015. | Bea joined Velm in 2019.
@@ -130,6 +140,11 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+The shop is open from Monday to Friday. | The shop is closed on Saturdays.
+The shop is closed on Mondays and Tuesdays. | The shop is open on Fridays.
+The office closes at six from Monday to Thursday. | The office closes at three on Fridays.
+The notice period is three months. | The notice period is 90 days.
+Bea works at the weekend. | Carl does not work at the weekend.
 Bea pays 5 euros for the ticket. | The ticket to Bern costs 9 euros.
 Bea starts work at eight. | Bea finishes work at five.
 Bea's cat is called Fay. | Bea has no dog.

@@ -297,6 +297,7 @@ def _only_clash(case: _Case) -> StatementClash | None:
     return case.make_clash(f"Only {case.display_name(str(only.value))} is said to be so.")
 
 
+_MONTH, _ROUGHLY = 2_629_746.0, 0.1
 _MONEY: Final = frozenset({"euro", "dollar", "sterling", "franc"})
 
 _ANYWHERE: Final = frozenset({"location", "origin"})
@@ -355,6 +356,8 @@ def _number_clash(case: _Case) -> StatementClash | None:
     if not isinstance(one, Quantity) or not isinstance(other, Quantity):
         return None
     before, now = case.both_truths
+    if {one.dimension, other.dimension} == {"time", "month"}:
+        one, other = _in_seconds(one), _in_seconds(other)
     paid = one.dimension != other.dimension and {one.dimension, other.dimension} <= _MONEY
     apart = one.dimension != other.dimension and not (paid and before is now)
     if apart or not case.one_time or None in {before, now}:
@@ -370,6 +373,14 @@ def _number_clash(case: _Case) -> StatementClash | None:
         return None
     soft = paid or _figures_apart(one, other)
     return None if soft is None else case.make_clash(reason, soft=soft or case.entry.soft)
+
+
+def _in_seconds(span: Quantity) -> Quantity:
+    """Return a span of months as seconds, as exact as months of other lengths are."""
+    if span.dimension == "time":
+        return span
+    low, high = span.low * _MONTH, span.high * _MONTH
+    return replace(span, low=low, high=high, dimension="time", step=_ROUGHLY * low)
 
 
 def _figures_apart(one: Quantity, other: Quantity) -> bool | None:

@@ -58,7 +58,9 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     yield from done
     lasting = group.never or "lately" in group.marks  # has not for long, and does not now
     if lasting and group.perfect and "perfect_past" not in clause.words.flags:
-        any_of = (replace(one, value=None) if one.value == PHRASE + group.verb else one for one in done)
+        any_of = (
+            replace(one, value=None) if one.value == PHRASE + group.verb else one for one in done
+        )
         now = (replace(one, phase=Phase.IS, implied=True) for one in any_of)  # nor does it now
         yield from (replace(one, attribute=one.attribute.replace("did", "does", 1)) for one in now)
 

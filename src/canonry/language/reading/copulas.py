@@ -77,6 +77,8 @@ def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Ite
     elif one.noun in words.counted and (one.inner or (one.indefinite and len(one.words) == 1)):
         kin = words.counted[one.noun]
         yield make_statement(about, f"has:{kin}", PHRASE + kin)
+        if one.inner and one.inner.quantity and not one.inner.words:
+            yield make_statement(about, f"count:{kin}", one.inner.quantity)
     elif tie and not (one.indefinite and tie.startswith("role:")):
         yield from _bond_statements(clause, subject, one, tie)
     elif one.owner and not one.words and one.definite:

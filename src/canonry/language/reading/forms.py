@@ -140,7 +140,9 @@ class Clause:
         parts: dict[str, str] = {}
         for role, nominals in (*self.lead, *self.phrases):
             for one in nominals:
-                parts |= self._time_parts(role, one)
+                found = self._time_parts(role, one)
+                days = parts.get("w", "") + found.get("w", "")  # on Mondays and Fridays
+                parts |= {**found, "w": "".join(sorted({*days}))} if days else found
         if parts:
             ordered = (f"{part}{parts[part]}" for part in "ymdwh" if part in parts)
             return parts["y"] if parts.keys() == {"y"} else PREFIX + "_".join(ordered)

@@ -1,7 +1,7 @@
 """Points of time in words: `4 November 1980` is `time_y1980_m11_d4`, `on Tuesday` is `time_w2`.
 
 The letters are y for the year, m the month, d the day, w the weekday, h the hour. `w0` is every
-day of the week.
+day of the week, `w67` the weekend.
 """
 
 import re
@@ -96,9 +96,12 @@ def parts_of(when: str) -> Mapping[str, str]:
 
 def is_other_time(one: str, other: str) -> bool:
     """Return whether two points of time differ in a part that both have."""
-    mine, theirs = parts_of(one), parts_of(other)
-    if "0" in {mine.get("w"), theirs.get("w")}:
-        mine = {part: value for part, value in mine.items() if part != "w"}
+    mine, theirs = {**parts_of(one)}, parts_of(other)
+    days, others = mine.get("w", ""), theirs.get("w", "")
+    if "0" in {days, others}:
+        mine.pop("w", None)
+    elif {*days} & {*others}:  # Friday is a weekday
+        mine["w"] = others
     if ("w" in mine) is not ("w" in theirs):  # the hours of a day are its own
         mine = {part: value for part, value in mine.items() if part != "h"}
     return any(theirs.get(part, value) != value for part, value in mine.items())
