@@ -75,10 +75,7 @@ def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Ite
     elif not tie and (unique := _superlative_of(one, words)):
         yield make_statement(*unique, about)
     elif one.noun in words.counted and (one.inner or (one.indefinite and len(one.words) == 1)):
-        kin = words.counted[one.noun]
-        yield make_statement(about, f"has:{kin}", PHRASE + kin)
-        if one.inner and one.inner.quantity and not one.inner.words:
-            yield make_statement(about, f"count:{kin}", one.inner.quantity)
+        yield from _counted_kin(about, words.counted[one.noun], one.inner)
     elif tie and not (one.indefinite and tie.startswith("role:")):
         yield from _bond_statements(clause, subject, one, tie)
     elif one.owner and not one.words and one.definite:
@@ -102,6 +99,13 @@ def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Ite
             yield make_statement(about, "job", PHRASE + noun, implied=True, holds=not one.negative)
         if one.owner and one.definite and not one.owner.startswith(PHRASE):
             yield from owner_statements(clause, one)
+
+
+def _counted_kin(about: str, kin: str, inner: Nominal | None) -> Iterator[Statement]:
+    """Yield that somebody has kin, and how many: `a mother`, `the mother of three`."""
+    yield make_statement(about, f"has:{kin}", PHRASE + kin)
+    if inner is not None and inner.quantity and not inner.words:
+        yield make_statement(about, f"count:{kin}", inner.quantity)
 
 
 def _bond_statements(
