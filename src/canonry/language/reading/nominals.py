@@ -147,7 +147,8 @@ class _NominalReader:
             whole, point, digits = text.partition(".")
             self.step = 10.0 ** -len(digits) if point and whole.isdigit() else 0.0
         elif text in words.scales:
-            self.number = (1.0 if self.number is None else self.number) * words.scales[text]
+            number, scale = 1.0 if self.number is None else self.number, words.scales[text]
+            self.number = number + number % scale * (scale - 1)  # three thousand | four hundred
         elif self.number is not None and not self.unit and words.unit_of(text):
             self.unit = text
         else:
@@ -186,7 +187,9 @@ class _NominalReader:
         )
 
     def _head_last(self) -> None:
-        """Put the noun after its adjectives, in languages where most of them follow it."""
+        """Drop the titles of a name. Put the noun after its adjectives, where most follow it."""
+        if self.names and all(self.words.has_word("titles", head) for head in self.heads):
+            self.heads = []
         if "adjectives_after" in self.words.flags and len(self.heads) > 1:
             before = (
                 at for at, one in enumerate(self.heads) if not self.words.has_word("early", one)
@@ -202,8 +205,7 @@ class _NominalReader:
             return f"{names[-1]} no:{self.number:g}" if numbered else known
         if not heads:
             return self.owner or UNREAD
-        titled = all(self.words.has_word("titles", head) for head in heads)
-        if names and (titled or self.by_name or self._is_apposed()):
+        if names and (self.by_name or self._is_apposed()):
             return names[-1]
         head = noun_of(heads[-1], code)
         marks = sorted(noun_of(one, code) for one in heads[:-1])

@@ -39,7 +39,7 @@ def _finite_verb_at(tokens: Sequence[Token], words: WordTable) -> int | None:
         if token.name or not at:
             continue
         text, last = token.text, tokens[at - 1]
-        groups = ("be", "have", "do", "turning", "telling")
+        groups = ("be", "have", "do", "turning")
         if text in words.modals or any(words.has_word(group, text) for group in groups):
             return at
         known = verb_of(text, words.code)
@@ -57,8 +57,7 @@ def _subject_first(tokens: list[Token], at: int, words: WordTable) -> tuple[list
     after = tokens[at + 1 : at + 3]
     if not early or not after:
         return tokens, at
-    start = words.words.get(after[0].text) in _STARTS
-    size = 1 if after[0].name else 2 if start else 0
+    size = 1 if after[0].name else 2 if words.words.get(after[0].text) in _STARTS else 0
     if not size:
         return tokens, at
     subject, end = tokens[at + 1 : at + 1 + size], at + 1 + size
@@ -70,12 +69,12 @@ def _gather_verbs(tokens: list[Token], at: int, words: WordTable) -> list[Token]
     heavy = (n for n, one in enumerate(tokens) if words.words.get(one.text) != "skip")
     last = max(heavy, default=at)
     end = tokens[last]
-    if last <= at + 1 or end.name:
+    particle = words.has_word("particles", end.text) and not words.has_word("be", tokens[at].text)
+    if last <= at + (not particle) or end.name:
         return tokens
     known = verb_of(end.text, words.code)
     late = known is not None and (known[1] in _LATE or "participle_s" in words.flags)
-    if not late and not words.has_word("particles", end.text):
+    if not late and not particle:
         return tokens
-    if not late:
-        end = Token(f"{PARTICLE}{end.text}")
+    end = end if late else Token(f"{PARTICLE}{end.text}")
     return [*tokens[: at + 1], end, *tokens[at + 1 : last], *tokens[last + 1 :]]

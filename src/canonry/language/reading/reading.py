@@ -73,8 +73,8 @@ _SAYING_MAX: Final = 6
 _SUBJECT_STARTS: Final = frozenset({"he", "i", "nobody", "anybody", "the", "my", "no", "only"})
 """The meanings of words that begin a new subject."""
 
-_TABLES: Final = ("en", "de", "fr", "es")
-"""The tables of the languages that are read."""
+_TABLES: Final = ("en", "fr", "es", "de")
+"""The tables of the languages that are read; of two that fit alike, the first counts."""
 
 
 def read_statements(
@@ -369,11 +369,10 @@ def _language_weight(term: str, code: str, _table: Any) -> int:
     words = word_table(code)
     function = term in words.words or term in words.prepositions or term in words.modals
     groups = ("be", "have", "do", "negations", "telling")
-    noun = words.has_word("kinds", term)
     if function or any(words.has_word(group, term) for group in groups):
         return 2
-    tables = (words.states, words.qualities, words.nouns, words.kinds, words.numbers)
-    known = noun or any(term in table for table in tables) or state_in((term,), words) is not None
+    tables = (words.nouns, words.kinds, words.sets["kinds"], words.numbers, words.units)
+    known = any(term in table for table in tables) or state_in((term,), words) is not None
     return int(known or verb_of(term, words.code) is not None)
 
 
@@ -392,15 +391,15 @@ def _split_condition(sentence: Sequence[Token], words: WordTable) -> tuple[str, 
 def _split_clauses(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]:
     """Divide a sentence into clauses; a clause without a subject takes that of the one before."""
     meanings = {words.words.get(token.text) for token in sentence}
-    commas = any(token.text == "," for token in sentence)
     first = sentence[0].text if sentence else ""
     depends = words.words.get(first) in {"when", "because"} and first not in words.prepositions
     if depends or _is_reported(sentence, words):
         return
-    if "if" in meanings or (words.order == "v2" and commas and "and" not in meanings):
-        return
     subject: list[Token] = []
     aside, sentence = _split_aside(sentence, words)
+    commas = any(token.text == "," for token in sentence)
+    if "if" in meanings or (words.order == "v2" and commas and "and" not in meanings):
+        return
     if aside:
         yield aside
     for part in _split_parts(sentence, words):
