@@ -112,6 +112,12 @@ def test_a_statement_in_the_speakers_own_name_is_read() -> None:
         "Bo did not give up the throne.",
         "Ana would step down.",
         "Ana and Bo separated the eggs.",
+        "Bo was eaten up by jealousy.",
+        "Bo went to the prison to see Ana.",
+        "Ana was sent to the tower with a letter.",
+        "Tom did not let Ana go.",
+        "Ana gave up the ghost story halfway.",
+        "Ana let Bo go home early.",
     ],
 )
 def test_a_figure_of_speech_kills_frees_and_heals_nobody(text: str) -> None:

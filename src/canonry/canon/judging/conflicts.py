@@ -364,14 +364,16 @@ def _number_clash(case: _Case) -> StatementClash | None:
         return None
     subject = case.display_name(claim.subject)
     reason = f"The figures for {_label_of(case.entry.name)} of {subject} differ."
-    same = held.qualifiers == claim.qualifiers
+    marks = held.qualifiers ^ claim.qualifiers
+    coins = bool(marks) and all(each.startswith("unit:") for each in marks)  # crowns, shillings
+    same = coins or not marks
     if before is not now:
         true, false = (one, other) if before else (other, one)
         within = false.low <= true.low and true.high <= false.high
         return case.make_clash(reason) if same and within else None
     if not before or not same:
         return None
-    soft = paid or _figures_apart(one, other)
+    soft = paid or coins or _figures_apart(one, other)
     return None if soft is None else case.make_clash(reason, soft=soft or case.entry.soft)
 
 

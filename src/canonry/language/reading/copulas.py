@@ -167,12 +167,13 @@ def _known_meanings(clause: Clause, subject: Nominal, one: Nominal) -> Iterator[
     elif state is not None:
         # A prisoner in a tower is no free man, but what is banned here can be allowed there.
         personal = state[0] == "life" or "life:dead" in find_attribute(state[0]).rests_on
+        used = (*(words.sets["places"] if personal else ()), "when" if clause.group.begins else "")
         yield make_statement(
             about,
             *state,
             holds=not one.negative,
             quantifier="all" if one.quantifier == "all" else "",
-            qualifiers=clause.qualifiers("as", *(words.sets["places"] if personal else ())),
+            qualifiers=clause.qualifiers("as", *used),
         )
     elif len(one.words) == 1 and words.has_word("colours", one.words[0]):
         yield make_statement(about, "colour", noun_of(one.words[0], words.code))
@@ -258,7 +259,7 @@ def _read_measure(subject: Nominal, one: Nominal, words: WordTable) -> Statement
     money = one.quantity.dimension in {"euro", "dollar", "sterling", "franc"}
     counted = (not noun and not money) or subject.noun in words.measures
     if subject.noun and counted and (property_of := _property_of(subject, words)):
-        coins = frozenset(() if words.has_word("persons", noun) or not noun else (one.noun,))
+        coins = frozenset(() if words.has_word("persons", noun) or not noun else (f"unit:{noun}",))
         return make_statement(*property_of, one.quantity, qualifiers=coins)
     bare = not (noun or one.definite or one.quantifier or one.owner)
     if bare and one.quantity.dimension not in {"", "month", "time"}:
