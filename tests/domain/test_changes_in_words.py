@@ -146,6 +146,11 @@ LOOKALIKES = [
 ]
 
 OVER = [
+    ("Ana was sacked by Velm last week.", "Ana", "employer", "Velm-1"),
+    ("Ana handed in her notice at Velm.", "Ana", "employer", "Velm-1"),
+    ("Ana and Bo went their separate ways.", "Ana", "partner", "Bo-1"),
+    ("Ana gave Bo his ring back.", "Ana", "betrothed", "Bo-1"),
+    ("The divorce of Ana and Bo came through in June.", "Ana", "spouse", "Bo-1"),
     ("Ana gave birth to a girl.", "Ana", "pregnancy", "pregnant"),
     ("Bo was fired from Velm.", "Bo", "employer", "Velm-1"),
     ("Ana stepped down as captain of Velm.", "Velm", "role:captain", "Ana-1"),
