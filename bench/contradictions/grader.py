@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from bench.contradictions.pairs import Side
@@ -39,11 +40,16 @@ def grade(standing: Side, claim: Side) -> str | None:
     order = _order(standing, claim)
     if order is Order.EARLIER:
         held, said, order = said, held, Order.LATER
-    found = [find_clash(one, other, order=order) for one in held for other in said]
+    naming = partial(find_clash, order=order, name_of=_name_of)
+    found = [naming(one, other) for one in held for other in said]
     grades = {clash.grade for clash in found if clash is not None and not clash.ends_earlier}
     if not grades:
         return None
     return Grade.CONTRADICTION if Grade.CONTRADICTION in grades else Grade.POSSIBLE
+
+
+def _name_of(value: str) -> str:
+    return _BRACKET.sub("", value.removesuffix("-1"))
 
 
 def _order(standing: Side, claim: Side) -> Order:

@@ -71,6 +71,12 @@ class _Case(NamedTuple):
         tail = [f"of {name_of(each)}" for each in owners]
         return " ".join((*plain, head, *tail)).replace("_", " ")
 
+    def location_name(self, value: str) -> str:
+        """Return the name of a location in the form of a phrase, as regions have it."""
+        if value.startswith(PHRASE):
+            return value
+        return PHRASE + "_".join(self.display_name(value).casefold().removeprefix("the ").split())
+
     def make_clash(self, reason: str, *, soft: bool = False) -> StatementClash:
         changes = self.claim.phase in {Phase.BEGINS, Phase.ENDS}
         if self.claim.attribute.startswith(_DID):  # what has not happened yet can happen
@@ -328,25 +334,33 @@ def _different_values(case: _Case) -> StatementClash | None:
     unknown = one.startswith(PHRASE) or other.startswith(PHRASE)
     alike = one.startswith(PHRASE) is other.startswith(PHRASE)
     moved = (case.order is Order.LATER and alike) or case.claim.phase is Phase.BEGINS
-    inside = bool(entry.regions) and (one in entry.regions) is not (other in entry.regions)
-    apart = _are_apart(entry, one, other)
+    names = [case.location_name(each) for each in (one, other)]
+    inside = len(entry.regions.intersection(names)) == 1
+    inside = entry.containment and (inside or _is_named_within(*names))
+    apart = not inside and _are_apart(entry, one, other, names)
     if not moved and not apart and (inside or (entry.name in _ANYWHERE and unknown)):
         return None
     back = (entry.name, one) == ("life", "dead") and case.order is not Order.ONE
     if back:
         return StatementClash(grade=Grade.POSSIBLE, reason=reason)
-    contained = entry.containment and not moved and not apart
+    contained = entry.name in _ANYWHERE and not moved and not apart
     return case.make_clash(reason, soft=entry.soft or contained)
 
 
-def _are_apart(entry: Attribute, one: str, other: str) -> bool:
+def _is_named_within(one: str, other: str) -> bool:
+    """Return whether one name says that it lies in the other: the Tower of Lowen, and Lowen."""
+    long, short = sorted((one, other.removeprefix(PHRASE)), key=len, reverse=True)
+    return long.endswith(f"_of_{short.removeprefix(PHRASE)}")
+
+
+def _are_apart(entry: Attribute, one: str, other: str, names: Collection[str]) -> bool:
     """Return whether two places cannot lie in each other: two countries, towns or floors."""
     (head, *marks), (like, *others) = one.split(), other.split()
     numbers, more = ({m for m in each if m.startswith("no:")} for each in (marks, others))
     if head == like and numbers and more:
         return numbers != more
     named = (one.startswith(PHRASE) and other.startswith(PHRASE)) or entry.fixed
-    same = (one in entry.regions) is (other in entry.regions)
+    same = len(entry.regions.intersection(names)) != 1
     return entry.containment and bool(entry.regions) and named and same
 
 

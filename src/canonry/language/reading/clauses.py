@@ -403,7 +403,7 @@ def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> St
         phase=phase,
         modality=group.modality,
         quantifier=quantifier,
-        qualifiers=found.qualifiers | (group.marks - unsaid) | subject.marks,
+        qualifiers=found.qualifiers | (group.marks - unsaid) | subject.marks | clause.lead_marks,
         when=found.when or clause.when,
     )
 

@@ -153,6 +153,12 @@ class Clause:
         spans = (one for each in points_of for one in each if self._is_span(one))
         return next((" ".join(one.words) for one in spans), "")
 
+    @cached_property
+    def lead_marks(self) -> frozenset[str]:
+        """The phrases before the subject that narrow the clause: `in the dark`, `before tax`."""
+        known = ((role, one) for role, each in self.lead for one in each if one.noun)
+        return frozenset(f"{r}:{text_of(one.value)}" for r, one in known if not self._is_span(one))
+
     def _time_parts(self, role: str, one: Nominal) -> Mapping[str, str]:
         """Return the parts of the point of time that a phrase names."""
         figure = one.value if isinstance(one.value, Quantity) else None
