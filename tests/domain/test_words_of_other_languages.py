@@ -188,54 +188,60 @@ ends | Anke ist betrunken. | Anke ist wieder nüchtern.
 ends | Mira ist schwanger. | Mira hat eine Tochter geboren.
 beside | Bodo lebt. | Bodo ist todmüde.
 beside | Bodo lebt. | Bodo hat sich totgelacht.
-beside | Bodo lebt. | Bodos Hund ist gestorben.
+beside | Bodo lebt. | Bodo wäre fast ertrunken.
 beside | Bodo lebt. | Man sagt, Bodo sei tot.
+beside | Bodo lebt. | Mira träumte, Bodo sei gestorben.
 beside | Bodo lebt. | Bodo ist beinahe gestorben.
-beside | Bodo lebt. | Bodo starb vor Langeweile.
+beside | Bodo lebt. | Bodo stirbt in der Oper.
 beside | Bodo lebt. | Bodo fiel in Ohnmacht.
 beside | Bodo lebt. | Bodo fiel vom Stuhl.
 beside | Ragnar ist frei. | Ragnar sitzt im Garten.
 beside | Ragnar ist frei. | Ragnar hat am Montag frei.
-beside | Ragnar sitzt im Gefängnis. | Ragnar will ausbrechen.
+beside | Ragnar sitzt im Gefängnis. | Ragnars Bruder ist frei.
 beside | Ragnar sitzt im Gefängnis. | Ragnar hat samstags frei.
+beside | Ragnar ist im Kerker. | Ragnar ist angeblich frei.
 beside | Ragnar ist im Kerker. | Ragnar hofft, bald frei zu sein.
-beside | Anke wohnt in Kassel. | Anke will nach Emden ziehen.
+beside | Anke wohnt in Kassel. | Anke wohnte früher in Emden.
 beside | Anke wohnt in Kassel. | Anke arbeitet in Emden.
 beside | Anke wohnt in Kassel. | Ankes Bruder wohnt in Emden.
 beside | Die Mühle gehört Bodo. | Bodo will die Mühle verkaufen.
 beside | Die Mühle gehört Bodo. | Bodo hat die Mühle nicht verkauft.
-beside | Die Nebelklinge gehört Bodo. | Bodo hat Mira die Nebelklinge gezeigt.
+beside | Die Mühle gehört Bodo. | Bodo verkauft in der Mühle Brot.
 beside | Anke arbeitet bei der Post. | Anke hat ihre Wohnung gekündigt.
+beside | Anke arbeitet bei der Post. | Anke denkt daran, bei der Post zu kündigen.
 beside | Anke ist Mitglied im Chor. | Anke ist aus der Kirche ausgetreten.
-beside | Anke ist mit Udo verheiratet. | Anke und Bodo sind geschieden.
+beside | Anke ist mit Udo verheiratet. | Udos Bruder ist geschieden.
 beside | Anke ist mit Udo verheiratet. | Anke hat Udo auf dem Markt getroffen.
 beside | Die Nebelklinge ist heil. | Der Griff der Nebelklinge ist zerbrochen.
 beside | Anke ist kerngesund. | Ankes Mutter ist krank.
 beside | Anke ist krank. | Anke ist krank vor Sorge.
-beside | Das Tor von Velm ist geschlossen. | Das Südtor von Velm ist offen.
+beside | Anke ist gesund. | Gemüse ist gesund.
 beside | Das Café Linde ist montags geschlossen. | Das Café Linde ist dienstags geöffnet.
+beside | Das Café Linde hat im Winter geschlossen. | Das Café Linde ist im Juli geöffnet.
 beside | Das Café Linde öffnet um acht Uhr. | Das Café Linde öffnet sonntags um zehn Uhr.
-beside | Der Bürgermeister von Velm ist Bodo. | Die Bürgermeisterin von Kassel ist Mira.
+beside | Der Bürgermeister von Velm ist Bodo. | Mira war früher Bürgermeisterin von Velm.
 beside | Ankes Hund heißt Rex. | Ankes Katze heißt Mimi.
 beside | Anke ist vierunddreißig Jahre alt. | Ankes Tochter ist zwölf Jahre alt.
 beside | Anke ist vierunddreißig. | Anke war vor zwei Jahren zweiunddreißig.
-beside | Anke ist Vegetarierin. | Ankes Bruder isst Fleisch.
+beside | Anke ist Vegetarierin. | Anke isst gern Käse.
 beside | Anke ist Veganerin. | Anke hat als Kind Fleisch gegessen.
+beside | Anke trinkt keinen Alkohol. | Anke trinkt Apfelsaft.
 beside | Anke hat zwei Söhne. | Anke hat eine Tochter.
-beside | Anke ist Bodos Mutter. | Grete ist Bodos Großmutter.
+beside | Der Eintritt kostet acht Euro. | Für Kinder ist der Eintritt frei.
 beside | Der Eintritt kostet acht Euro. | Der Parkplatz ist kostenlos.
 beside | Ankes Blutgruppe ist A. | Bodos Blutgruppe ist B.
 beside | Die Kerze brennt. | Udo will die Kerze ausblasen.
 beside | Der Aufzug ist kaputt. | Der Aufzug soll morgen repariert werden.
-beside | Anke raucht. | Anke hat mit dem Laufen aufgehört.
+beside | Der Aufzug ist kaputt. | Udo hat das Auto repariert.
 beside | Anke raucht. | Anke möchte mit dem Rauchen aufhören.
+beside | Bodo ist König von Velm. | Bodo war früher Prinz von Velm.
 beside | Bodo ist Bürgermeister von Velm. | Bodo will als Bürgermeister zurücktreten.
-beside | Ankes Miete beträgt 640 Euro. | Ankes Gehalt wurde auf 3000 Euro erhöht.
+beside | Das Konzert ist am Freitag. | Die Probe wurde auf Samstag verschoben.
 beside | Die Truhe ist verschlossen. | Tilda hat das Siegel aufgebrochen.
 beside | Die Truhe ist verschlossen. | Tilda ist nach Velm aufgebrochen.
 beside | Die Teilnahme ist freiwillig. | Die Anmeldung ist Pflicht.
 beside | Ragnar ist schuldig. | Ragnar hält Bodo für unschuldig.
-beside | Das Treffen ist abgesagt. | Das Konzert findet statt.
+beside | Anke schläft. | Anke ist früh aufgestanden.
 contradicts | Ankes Katze ist schwarz. | Ankes Katze ist ganz weiß.
 contradicts | Der Zug fährt um 8:15 Uhr ab. | Der Zug fährt um neun Uhr ab.
 contradicts | Bodo ist älter als Udo. | Udo ist älter als Bodo.
@@ -262,6 +268,21 @@ contradicts | Die Höhle wird von einem Troll bewacht. | Die Höhle wird nicht b
 contradicts | Bodo hat keine Haustiere. | Bodo hat eine Katze.
 contradicts | Die Stadt Velm liegt am Meer. | Die Stadt Velm liegt nicht am Meer.
 contradicts | Tilda ist Ragnars Stiefmutter. | Tilda ist Ragnars leibliche Mutter.
+beside | Ragnar ist frei. | Ragnar ist in Gedanken gefangen.
+beside | Ragnar ist frei. | Ragnar ist in seiner Vergangenheit gefangen.
+beside | Ragnar ist frei. | Ragnar arbeitet im Gefängnis.
+beside | Bodo lebt. | Bodo ist im Kampf hingefallen.
+beside | Bodo lebt. | Bodo ist im Schach gefallen.
+beside | Bodo lebt. | Bodo hat das Licht getötet.
+beside | Anke ist mit Udo verheiratet. | Anke hat sich von Udos Plan scheiden lassen.
+beside | Anke hat zwei Söhne. | Anke hat zwei Söhne und eine Tochter.
+beside | Die Nebelklinge ist heil. | Die Nebelklinge ist fast zerbrochen.
+beside | Der Bürgermeister von Velm ist Bodo. | Mira kandidiert als Bürgermeisterin von Velm.
+beside | Ragnar ist ein Krieger. | Der Krieger Bodo ist kein Freund von Ragnar.
+beside | Anke wohnt in Kassel. | Anke hat in Emden gewohnt.
+beside | Das Wasser ist trocken. | Anke ist in Emden.
+beside | Anke raucht nicht. | Anke hat früher geraucht.
+beside | Udo hat eine Katze. | Udo hat einen Hund.
 """
 
 FRENCH: Final = """
@@ -409,46 +430,52 @@ ends | La facture est impayée. | Lucie a payé la facture.
 ends | Lucie est ivre. | Lucie a dessoûlé.
 beside | Thibault est vivant. | Thibault est mort de fatigue.
 beside | Thibault est vivant. | Thibault était mort de rire.
-beside | Thibault est vivant. | Le chien de Thibault est mort.
+beside | Thibault est vivant. | Thibault a failli mourir.
 beside | Thibault est vivant. | Selon la rumeur, Thibault serait mort.
+beside | Thibault est vivant. | Thibault a rêvé qu'il était mort.
 beside | Thibault est vivant. | Thibault est tombé dans l'escalier.
-beside | Thibault est vivant. | Thibault est tombé amoureux.
+beside | Thibault est vivant. | Thibault joue un mort sur scène.
 beside | Thibault est vivant. | Thibault s'est éteint les lumières.
 beside | Benoît est en prison. | Le frère de Benoît est libre.
 beside | Benoît est en prison. | Benoît rêve d'être libre.
 beside | Benoît est libre. | Benoît est prisonnier de ses habitudes.
-beside | Benoît est en prison. | Benoît est libre le samedi.
+beside | Benoît est libre. | Benoît est enfermé dans ses pensées.
 beside | Lucie habite à Dijon. | Lucie veut déménager à Lorient.
+beside | Lucie habite à Dijon. | Lucie habitait autrefois à Lorient.
 beside | Lucie habite à Dijon. | Lucie travaille à Lorient.
-beside | Lucie habite à Dijon. | Le frère de Lucie habite à Lorient.
+beside | Le moulin appartient à Benoît. | Benoît veut vendre le moulin.
 beside | Le moulin appartient à Benoît. | Benoît n'a pas vendu le moulin.
 beside | Le moulin appartient à Benoît. | Benoît vend du pain au moulin.
 beside | Lucie travaille à la poste. | Lucie a quitté la salle.
 beside | Lucie travaille à la poste. | Lucie songe à démissionner.
-beside | Lucie est mariée à Benoît. | Le frère de Benoît a divorcé.
+beside | Lucie est membre de la chorale. | Lucie a quitté l'église.
 beside | Lucie est mariée à Benoît. | Lucie et Thibault ont divorcé.
+beside | L'épée Brise-Nuit est intacte. | La poignée de l'épée Brise-Nuit est brisée.
 beside | L'épée Brise-Nuit est intacte. | Thibault a brisé le silence.
-beside | Lucie est en bonne santé. | La mère de Lucie est malade.
+beside | Lucie est en bonne santé. | Lucie est malade d'inquiétude.
 beside | La porte de Valmont est fermée. | La fenêtre de Valmont est ouverte.
 beside | Le Café Bleu est fermé le lundi. | Le Café Bleu est ouvert le mardi.
 beside | Le Café Bleu ouvre à huit heures. | Le Café Bleu ouvre à dix heures le dimanche.
 beside | Le maire de Dijon est Benoît. | La maire de Lorient est Margot.
-beside | Le maire de Dijon est Benoît. | L'adjointe au maire de Dijon est Margot.
+beside | Le maire de Dijon est Benoît. | Margot a été maire de Dijon autrefois.
 beside | Le chien de Lucie s'appelle Rex. | Le chat de Lucie s'appelle Minou.
+beside | Le chien de Lucie s'appelle Rex. | Le chien de Benoît s'appelle Milou.
 beside | Lucie a trente-quatre ans. | La fille de Lucie a douze ans.
-beside | Lucie est végétarienne. | Lucie mange du fromage.
+beside | Lucie est végétarienne. | Le frère de Lucie mange de la viande.
 beside | Lucie ne boit pas d'alcool. | Lucie boit du jus de pomme.
 beside | Lucie a deux fils. | Lucie a une fille.
 beside | L'entrée coûte huit euros. | Le parking est gratuit.
 beside | Le groupe sanguin de Lucie est A. | Le groupe sanguin de Benoît est B.
-beside | La bougie est allumée. | Benoît a éteint la lampe.
+beside | La bougie est allumée. | Benoît veut éteindre la bougie.
 beside | L'ascenseur est en panne. | L'ascenseur sera réparé demain.
+beside | Lucie fume. | Lucie a arrêté de courir.
 beside | Lucie fume. | Lucie voudrait arrêter de fumer.
-beside | Benoît est le maire de Dijon. | Benoît veut démissionner.
+beside | Le loyer de Lucie est de 640 euros. | Le salaire de Lucie est passé à 3000 euros.
 beside | Le concert est vendredi. | La répétition a été reportée à samedi.
 beside | La porte est verrouillée. | Margot a forcé le coffre.
 beside | Benoît est coupable. | Benoît croit Thibault innocent.
 beside | Lucie dort. | Lucie se lève tôt.
+beside | La réunion est annulée. | Le concert est maintenu.
 contradicts | Le marché de Valmont a lieu le jeudi. | Le marché de Valmont a lieu le samedi.
 contradicts | Lucie est plus grande que Margot. | Margot est plus grande que Lucie.
 contradicts | Lucie est née le 3 mai 1990. | Lucie est née le 12 juin 1990.
@@ -471,6 +498,20 @@ contradicts | Margot habite seule. | Margot habite avec sa sœur.
 contradicts | Lucie ne joue d'aucun instrument. | Lucie joue du violon.
 contradicts | Le sortilège est levé. | Le sortilège n'est pas levé.
 contradicts | Benoît n'a pas d'animaux. | Benoît a un chat.
+beside | Benoît est libre. | Benoît travaille à la prison de Dijon.
+beside | Benoît est libre. | Benoît est prisonnier de son passé.
+beside | Thibault est vivant. | Thibault est mort de peur.
+beside | Thibault est vivant. | Thibault est tombé malade.
+beside | Le Café Bleu est fermé le lundi. | Le Café Bleu ouvre le mardi.
+beside | Lucie a deux fils. | Lucie a deux fils et une fille.
+beside | Le maire de Dijon est Benoît. | Margot est candidate à la mairie de Dijon.
+beside | Lucie habite à Dijon. | Lucie a habité à Lorient.
+beside | Lucie habite à Dijon. | Lucie part en vacances à Lorient.
+beside | Lucie ne fume pas. | Lucie a fumé autrefois.
+beside | Le moulin appartient à Benoît. | Lucie a loué le moulin.
+beside | Lucie est mariée à Benoît. | Lucie a rompu avec la tradition.
+beside | Lucie travaille à la poste. | Benoît a démissionné de la poste.
+beside | Lucie est en bonne santé. | Lucie était malade en mars.
 """
 
 SPANISH: Final = """
@@ -613,46 +654,52 @@ ends | La factura está pendiente. | Lucía pagó la factura.
 ends | Lucía duerme. | Lucía se ha despertado.
 beside | Ramón está vivo. | Ramón está muerto de cansancio.
 beside | Ramón está vivo. | Ramón casi se muere.
-beside | Ramón está vivo. | El perro de Ramón ha muerto.
+beside | Ramón está vivo. | Ramón se muere de risa.
 beside | Ramón está vivo. | Dicen que Ramón ha muerto.
+beside | Ramón está vivo. | Ramón soñó que estaba muerto.
 beside | Ramón está vivo. | Ramón cayó por la escalera.
-beside | Ramón está vivo. | Ramón murió en la obra de teatro.
+beside | Ramón está vivo. | Los aldeanos creen que Ramón está muerto.
 beside | Ramón está vivo. | Ramón estuvo a punto de morir.
 beside | Baltasar está preso. | El hermano de Baltasar está libre.
 beside | Baltasar está preso. | Baltasar sueña con ser libre.
 beside | Baltasar está libre. | Baltasar es prisionero de sus costumbres.
-beside | Lucía vive en Toledo. | Lucía quiere mudarse a Cádiz.
+beside | Baltasar está libre. | Baltasar está encerrado en sus pensamientos.
 beside | Lucía vive en Toledo. | Lucía vivía antes en Cádiz.
+beside | Lucía vive en Toledo. | Lucía trabaja en Cádiz.
 beside | Lucía vive en Toledo. | El hermano de Lucía vive en Cádiz.
-beside | El molino pertenece a Ramón. | Ramón quiere vender el molino.
+beside | El molino pertenece a Ramón. | Ramón no ha vendido el molino.
 beside | El molino pertenece a Ramón. | Ramón vende pan en el molino.
 beside | La espada Filo Negro pertenece a Ramón. | Ramón enseñó la espada Filo Negro a Elvira.
 beside | Lucía trabaja para el banco. | Lucía piensa dimitir.
 beside | Lucía es miembro del coro. | Lucía ha dejado la iglesia.
-beside | Lucía está casada con Ramón. | Lucía y Baltasar se divorciaron.
+beside | Lucía está casada con Ramón. | El hermano de Ramón se divorció.
 beside | La espada Filo Negro está intacta. | La empuñadura de la espada Filo Negro está rota.
+beside | La espada Filo Negro está intacta. | Ramón rompió el silencio.
 beside | Lucía está sana. | La madre de Lucía está enferma.
-beside | Lucía está sana. | Lucía está enferma de preocupación.
+beside | La puerta de Toledo está cerrada. | La ventana de Toledo está abierta.
 beside | El Bar Luna está cerrado los lunes. | El Bar Luna está abierto los martes.
 beside | El Bar Luna cierra en invierno. | El Bar Luna está abierto en julio.
 beside | El alcalde de Toledo es Ramón. | La alcaldesa de Cádiz es Elvira.
 beside | El alcalde de Toledo es Ramón. | Elvira fue alcaldesa de Toledo hace años.
-beside | El perro de Lucía se llama Toby. | El gato de Lucía se llama Misi.
+beside | El alcalde de Toledo es Ramón. | La teniente de alcalde de Toledo es Elvira.
 beside | El perro de Lucía se llama Toby. | El perro de Ramón se llama Rufo.
+beside | Lucía tiene treinta y cuatro años. | La hija de Lucía tiene doce años.
 beside | Lucía es vegetariana. | Lucía come queso.
-beside | Lucía es vegetariana. | El hermano de Lucía come carne.
+beside | Lucía no bebe alcohol. | Lucía bebe zumo.
 beside | Lucía tiene dos hijos. | Lucía tiene un perro.
 beside | La entrada cuesta ocho euros. | La entrada es gratuita para los niños.
 beside | El grupo sanguíneo de Lucía es A. | El grupo sanguíneo de Ramón es B.
 beside | La vela está encendida. | Ramón quiere apagar la vela.
-beside | El ascensor está averiado. | Mañana repararán el ascensor.
+beside | La vela está encendida. | Ramón apagó la lámpara.
 beside | Lucía fuma. | Lucía ha dejado de correr.
+beside | Lucía fuma. | Lucía quiere dejar de fumar.
 beside | Ramón es el alcalde de Toledo. | Ramón quiere dimitir.
-beside | El alquiler de Lucía es de 640 euros. | El sueldo de Lucía ha subido a 3000 euros.
+beside | El concierto es el viernes. | El ensayo se ha aplazado al sábado.
 beside | El cofre está cerrado. | Elvira forzó la puerta.
 beside | La asistencia es obligatoria. | La inscripción es voluntaria.
 beside | Lucía duerme. | Lucía se levanta temprano.
 beside | El hermano de Ramón está libre. | Ramón está preso.
+beside | Ramón está vivo. | Ramón está hecho polvo.
 contradicts | El gato de Lucía es negro. | El gato de Lucía es blanco.
 contradicts | El mercado de Toledo es los jueves. | El mercado de Toledo es los sábados.
 contradicts | Lucía es más alta que Elvira. | Elvira es más alta que Lucía.
@@ -678,6 +725,20 @@ contradicts | Ramón no tiene mascotas. | Ramón tiene un gato.
 contradicts | Lucía se crió en Toledo. | Lucía no se crió en Toledo.
 contradicts | Ramón conoce a Elvira. | Ramón no conoce a Elvira.
 contradicts | Todos los alumnos de Elvira aprobaron. | Un alumno de Elvira no aprobó.
+beside | Baltasar está libre. | Baltasar trabaja en la cárcel de Toledo.
+beside | Baltasar está libre. | Baltasar está atado a su escritorio.
+beside | Ramón está vivo. | Ramón está muerto de miedo.
+beside | Ramón está vivo. | Ramón cayó en la trampa.
+beside | El Bar Luna está cerrado los lunes. | El Bar Luna abre los martes.
+beside | Lucía tiene dos hijos. | Lucía tiene dos hijos y una sobrina.
+beside | El alcalde de Toledo es Ramón. | Elvira quiere ser alcaldesa de Toledo.
+beside | Lucía vive en Toledo. | Lucía vivió en Cádiz.
+beside | Lucía vive en Toledo. | Lucía se muda en mayo a Cádiz.
+beside | Lucía no fuma. | Lucía fumaba antes.
+beside | El molino pertenece a Ramón. | Lucía ha alquilado el molino.
+beside | Lucía está casada con Ramón. | Lucía rompió con la tradición.
+beside | El alquiler de Lucía es de 640 euros. | Lucía pagó 800 euros por el viaje.
+beside | Ramón es médico. | Ramón no es el médico de Lucía.
 """
 
 ROWS: Final = [
