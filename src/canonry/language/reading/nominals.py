@@ -62,7 +62,7 @@ class _NominalReader:
         self.words, self.before, self.own = words, before, own
         self.owner = self.quantifier = self.unit = self.bound = ""
         self.negative = self.definite = self.indefinite = self.about = False
-        self.negated = self.by_name = False
+        self.negated = self.by_name = self.titled = False
         self.marks: set[str] = set()
         self.inner: Nominal | None = None
         self.label = ""
@@ -188,8 +188,8 @@ class _NominalReader:
 
     def _head_last(self) -> None:
         """Drop the titles of a name. Put the noun after its adjectives, where most follow it."""
-        if self.names and all(self.words.has_word("titles", head) for head in self.heads):
-            self.heads = []
+        self.titled = all(self.words.has_word("titles", head) for head in self.heads)
+        self.heads = [] if self.names and self.titled and not self.owner else self.heads
         if "adjectives_after" in self.words.flags and len(self.heads) > 1:
             before = (
                 at for at, one in enumerate(self.heads) if not self.words.has_word("early", one)
@@ -205,7 +205,7 @@ class _NominalReader:
             return f"{names[-1]} no:{self.number:g}" if numbered else known
         if not heads:
             return self.owner or UNREAD
-        if names and (self.by_name or self._is_apposed()):
+        if names and (self.titled or self.by_name or self._is_apposed()):
             return names[-1]
         head = noun_of(heads[-1], code)
         marks = sorted(noun_of(one, code) for one in heads[:-1])
