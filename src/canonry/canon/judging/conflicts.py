@@ -239,7 +239,8 @@ def _other_subject(case: _Case) -> StatementClash | None:
             )
         if one.value != other.value or not one.qualifiers <= other.qualifiers:
             continue
-        if one.quantifier == "sole" and one.holds and other.holds and not other.quantifier:
+        others = not other.quantifier or other.subject == ANYBODY
+        if one.quantifier == "sole" and one.holds and other.holds and others:
             return case.make_clash(f"Only {case.display_name(one.subject)} is said to be so.")
         person = not other.subject.startswith(PHRASE) and not other.quantifier
         if one.subject == ANYBODY and one.holds is not other.holds and person:
@@ -406,7 +407,7 @@ def _figures_apart(one: Quantity, other: Quantity) -> bool | None:
     if gap <= 0:
         return None
     if one.about or other.about:
-        return True if _CLOSE < gap / size <= _NEAR else None
+        return None if gap / size <= _CLOSE else gap / size <= _NEAR
     # A bound is as exact as it is stated: nobody under two metres is 2.05 m tall.
     steps = [each.step for each in (one, other) if isfinite(each.low) and isfinite(each.high)]
     if len({*steps}) > 1 and all(steps):

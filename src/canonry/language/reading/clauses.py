@@ -326,7 +326,7 @@ def _clause_statements(clause: Clause) -> Iterator[Statement]:
 def _implied_statements(clause: Clause, stated: Statement) -> Iterator[Statement]:
     """Yield what follows from a statement by the meaning of its words."""
     words, group = clause.words, clause.group
-    if group.never and group.perfect and group.copula and stated.phase is Phase.IS:
+    if group.never and group.perfect and stated.phase is Phase.IS and not stated.holds:
         yield replace(stated, phase=Phase.WAS, implied=True)  # has never been ill, and never was
     plain = stated.holds_then and stated.quantifier in {"", "all"}
     key = f"{stated.attribute}:{stated.value}"

@@ -64,7 +64,7 @@ def _rule_ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
     ends: dict[str, list[ClauseEnd]] = {"s": [about], "o": [*clause.objects]}
     for role, nominals in clause.phrases:
         if role:  # in a vault in Karsk
-            named = any(not one.noun for one in nominals)
+            named = any(not (one.noun or one.quantity) for one in nominals)
             ends[role] = [*(() if named else ends.get(role, ())), *nominals]
     if parts_of(clause.when):
         ends["when"] = [clause.when]
