@@ -12,8 +12,8 @@ from canonry.log.items.proposals import Grade
 from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
 
-_CLOSE, _NEAR = 0.05, 0.5
-"""The distance of two approximate figures that agree, and of a possible conflict."""
+_CLOSE = 0.05
+"""The distance of two approximate figures that agree."""
 
 _OPPOSED: Final[Mapping[str, Collection[str]]] = {
     "": ("", "all", "only", "sole"),
@@ -234,9 +234,8 @@ def _other_subject(case: _Case) -> StatementClash | None:
     for one, other in ((case.held, case.claim), (case.claim, case.held)):
         part = not other.quantifier and _covers_value(one.subject, other.subject)
         if one.quantifier == "all" and part and one.qualifiers == other.qualifiers:
-            return _value_clash(
-                case._replace(held=replace(one, subject=other.subject), claim=other)
-            )
+            turned = replace(one, subject=other.subject)
+            return _value_clash(case._replace(held=turned, claim=other))
         if one.value != other.value or not one.qualifiers <= other.qualifiers:
             continue
         others = not other.quantifier or other.subject == ANYBODY
@@ -407,7 +406,7 @@ def _figures_apart(one: Quantity, other: Quantity) -> bool | None:
     if gap <= 0:
         return None
     if one.about or other.about:
-        return None if gap / size <= _CLOSE else gap / size <= _NEAR
+        return True if gap / size > _CLOSE else None
     # A bound is as exact as it is stated: nobody under two metres is 2.05 m tall.
     steps = [each.step for each in (one, other) if isfinite(each.low) and isfinite(each.high)]
     if len({*steps}) > 1 and all(steps):

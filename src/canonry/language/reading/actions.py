@@ -35,7 +35,8 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         one for one in clause.objects if words.has_word("limbs", words.singular_of(one.last_word))
     )
     for one in limbs if losing else ():  # a leg is left after the loss of the other
-        value = Quantity(low=0.0, high=0.0 if one.quantifier == "all" else 1.0)
+        rest = 9.0 if words.has_word("digits", one.noun) else 1.0
+        value = Quantity(low=0.0, high=0.0 if one.quantifier == "all" else rest)
         yield make_statement(about, f"count:{one.noun}", value, phase=Phase.BEGINS)
     ruled = rule_statements(clause, group.verb, about, passive=group.passive)
     found = [] if group.duty else list(ruled)
@@ -197,8 +198,9 @@ def _objectless_actions(clause: Clause, itself: Statement) -> Iterator[Statement
             qualifiers=clause.qualifiers(role),
         )
         is_action = does.startswith(("does:", "did:"))
-        if is_action and not (group.negative or group.ended or phrase.negative):
-            yield replace(itself, implied=True, qualifiers=frozenset())
+        if is_action and not (group.ended or phrase.negative):
+            marks = itself.qualifiers if group.negative else frozenset[str]()
+            yield replace(itself, implied=True, qualifiers=marks)
     elif not implied or is_event(clause):
         none = (group.negative or group.ended) and does.startswith(("does:", "can:"))
         none = none and not implied and not clause.locations

@@ -278,7 +278,8 @@ def _is_person(subject: Nominal, words: WordTable) -> bool:
     """Return whether a noun phrase is of somebody, whose bare number is an age."""
     tie = find_attribute(words.nouns.get(subject.noun, "").removeprefix("<"))
     kin = tie.acyclic or tie.symmetric or bool(tie.living)
-    listed = kin or words.has_word("persons", subject.last_word)
+    groups = ("persons", "titles", "trades")
+    listed = kin or any(words.has_word(group, subject.last_word) for group in groups)
     return bool(subject.noun) and listed and subject.noun not in words.measures
 
 

@@ -29,12 +29,10 @@ def possession_statements(
         yield make_statement(about, f"has:{one.noun}", one.value, implied=True)
     elif one.quantity is not None and one.words:
         yield from _count_statements(clause, about, one, one.quantity)
-        own = [str(each.value) for _role, each in clause.locations if each.owner == about]
-        for place in own[: int(len(clause.locations) == 1)]:  # two arrows in his quiver
-            marks = frozenset(one.words[:-1])
-            yield make_statement(
-                place, f"count:{one.noun}", one.quantity, qualifiers=marks, implied=True
-            )
+        own = [each for _role, each in clause.locations if each.owner == about]
+        if own and len(clause.locations) == 1:  # two arrows in his quiver
+            inside = replace(clause, phrases=clause.phrases[:1])
+            yield from _count_statements(inside, str(own[0].value), one, one.quantity)
     elif one.quantity is not None and one.quantity.dimension and one.owner.startswith(PHRASE):
         yield make_statement(about, f"measure:{one.owner.removeprefix(PHRASE)}", one.quantity)
     elif one.quantity and one.quantity.dimension == "month" and "have_age" in words.flags:
