@@ -29,10 +29,6 @@ def possession_statements(
         yield make_statement(about, f"has:{one.noun}", one.value, implied=True)
     elif one.quantity is not None and one.words:
         yield from _count_statements(clause, about, one, one.quantity)
-        own = [each for _role, each in clause.locations if each.owner == about]
-        if own and len(clause.locations) == 1:  # two arrows in his quiver
-            inside = replace(clause, phrases=clause.phrases[:1])
-            yield from _count_statements(inside, str(own[0].value), one, one.quantity)
     elif one.quantity is not None and one.quantity.dimension and one.owner.startswith(PHRASE):
         yield make_statement(about, f"measure:{one.owner.removeprefix(PHRASE)}", one.quantity)
     elif one.quantity and one.quantity.dimension == "month" and "have_age" in words.flags:
@@ -85,6 +81,10 @@ def _count_statements(
     marks = [mark for mark in one.words[:-1] if not words.has_word("empty", mark)]
     qualifiers = clause.qualifiers() | frozenset(marks)
     yield make_statement(about, f"count:{one.noun}", quantity, qualifiers=qualifiers)
+    own = [str(each.value) for _role, each in clause.locations if each.owner == about]
+    if own and len(clause.locations) == 1:  # two arrows in his quiver
+        inside = replace(clause, phrases=clause.phrases[:1])
+        yield from _count_statements(inside, own[0], one, quantity)
     if one.noun in words.measures and not marks:
         yield make_statement(about, measure_of(words.measures[one.noun]), quantity)
     if quantity.low > 0 and not clause.group.negative:

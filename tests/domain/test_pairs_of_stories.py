@@ -1,0 +1,273 @@
+"""Pairs of sentences of stories that exclude each other, and lookalikes that do not."""
+
+from typing import Final
+
+import pytest
+
+from canonry.canon.judging.conflicts import find_clash
+from canonry.language.reading.reading import read_statements
+from canonry.log.items.proposals import Grade
+
+NAMES: Final = """
+Ada
+Anton
+Aune
+Bela
+Bert
+Black Rose
+Bodo
+Brida
+Brok
+Captain Roe
+Captain Vey
+Dagna
+Dorn
+Elke
+Ella
+Ferdi
+Finn
+Fritz
+Gar
+Garin
+Gerd
+Gerda
+Grey Rock
+Grom
+Gull Island
+Gus
+Harrow
+Hesk
+Hild
+Hilde
+Hollow Hill
+Hook-Jan
+Hugo
+Ida
+Ines
+Iron Circle
+Jon
+Kara
+King Oru
+Lord Hask
+Lotte
+Milo
+Mira
+Nessa
+Nils
+Odric
+Olaf
+Old Brenn
+Old Hemm
+Old Mabel
+Osk
+Paul
+Pim
+Prince Lor
+Ragnar
+Rik
+Rolf
+Runa
+Sigrun
+Silver Veil
+Sir Kay
+Sven
+Thorn
+Tib
+Tilo
+Torvald
+Ulf
+Ulla
+Veit
+Velm
+Vera
+Welk
+Wen
+White Rose
+Yorick
+""".strip().splitlines()
+"""The known names."""
+
+EXCLUDING: Final = """
+Odric has never been in jail. | Odric spent five months in jail.
+Bela has never been behind bars. | Bela served three years in prison.
+Gerda has never lived in Osk. | Gerda lived in Osk for two years.
+Yorick has never owned a boat. | Yorick used to own a small boat.
+Mira has never owned a mill. | Mira was the owner of a mill.
+Sigrun has never lost a fight. | Sigrun was beaten in a fight by Dorn.
+Ulf has never been ill in his life. | Ulf was ill for weeks last winter.
+Tilo has never tasted beer. | Tilo drank a whole barrel of beer.
+Kara has never learned how to swim. | Kara can swim.
+Kara has never been a soldier. | Kara was a soldier for six years.
+Bodo has never worked for Lord Hask. | Bodo worked for Lord Hask for two years.
+Ines was once a prisoner of the orcs. | Ines has never been a prisoner.
+Nessa has never had a child. | Nessa has two children.
+Veit has never had a brother. | Veit has a brother.
+Garin has never had a beard. | Garin has a long beard.
+Not one of the four knights survived. | Two of the four knights survived.
+None of the prisoners escaped. | Three of the prisoners escaped.
+None of the windows are open. | One of the windows is open.
+No ships returned from the battle. | Two of the ships returned from the battle.
+There is nobody in the tower. | Old Hemm is in the tower.
+There is no one in the cellar. | Brida is in the cellar.
+Nobody is in the cave. | Ragnar is inside the cave.
+Not a single knight was wounded. | Several of the knights were wounded.
+All of the prisoners are dead. | Two of the prisoners are alive.
+All the horses are healthy. | Three of the horses are sick.
+Both of Ella's parents are dead. | Ella's mother is alive.
+Both of Jon's parents are alive. | Jon's father is dead.
+Everyone can read the runes. | Only dwarves can read the runes.
+Everyone can open the gate. | Only Hilde can open the gate.
+All members of the Iron Circle are men. | Some women belong to the Iron Circle.
+Nobody lives in the old mill. | Two families live in the old mill.
+There are five arrows in Milo's quiver. | Milo has two arrows in his quiver.
+There are three keys in Ada's pocket. | Ada has only one key in her pocket.
+Rik has ten coins in his purse. | There are four coins in Rik's purse.
+Rik has no coins left. | Rik has ten gold coins in his purse.
+The lamp has no oil left. | There is oil in the lamp.
+Gus has not a single arrow left. | Gus has six arrows.
+The staff has two charges left. | There are five charges in the staff.
+The council of Hesk has nine members. | Twelve people sit on the council of Hesk.
+The guild has sixty members. | Over two hundred people belong to the guild.
+The order has thirty members. | The order counts fifty members.
+Welk has six hundred inhabitants. | Nine thousand people live in Welk.
+Hollow Hill is uninhabited. | Twenty people live in Hollow Hill.
+Nobody lives on Gull Island. | Forty families live on Gull Island.
+Grey Rock is deserted. | Some fishermen live on Grey Rock.
+There is nobody living in Thorn. | A hundred people live in Thorn.
+Old Brenn is in his seventies. | Old Brenn is fifty-four.
+Aune is not yet fifty. | Aune is over two hundred years old.
+Tib is not even twenty. | Tib is forty-three.
+Torvald is well over six hundred years old. | Torvald is ninety.
+Wen is barely sixteen. | Wen is thirty.
+Ada is under thirty. | Ada is in her sixties.
+Finn has just turned eighteen. | Finn is in his fifties.
+Gar is still a child of ten. | Gar is forty years old.
+The giant Grom stands twelve feet tall. | Grom is only seven feet in height.
+The tower is ninety feet high. | The tower rises to a height of two hundred feet.
+The well is forty feet deep. | It is only ten feet down to the bottom of the well.
+The pit is thirty feet deep. | The pit goes down a hundred feet.
+The dwarf Brok is just four feet tall. | Brok measures nearly six feet.
+The tower is ninety feet high. | The tower has a height of two hundred feet.
+The wall is six feet thick. | The wall has a thickness of two feet.
+The sword is three feet long. | The sword measures five feet in length.
+The war lasted four years. | The war was over after two months.
+The siege lasted ten weeks. | The siege came to an end after three days.
+The siege went on for two years. | The siege lasted ten days.
+The potion lasts two hours. | The effect of the potion fades after ten minutes.
+The potion lasts two hours. | The potion wears off after ten minutes.
+The truce held for six years. | The truce lasted two months.
+Hugo is bald. | Hugo has long black hair.
+Hugo has no hair on his head. | Hugo has curly brown hair.
+Sven is clean-shaven. | Sven has a grey beard.
+Sven has never grown a beard. | Sven's beard is white.
+Rolf walks on a wooden leg. | Rolf still has both legs.
+Rolf has a wooden leg. | Rolf has both of his legs.
+Elke has a glass eye. | Elke still has both eyes.
+Hook-Jan has a hook instead of his left hand. | Hook-Jan has both hands.
+Dagna is missing three fingers. | Dagna has all ten fingers.
+Dagna lost two fingers in the war. | Dagna has all ten fingers.
+Olaf lost his right arm in battle. | Olaf still has both arms.
+Lotte is missing an eye. | Lotte has two good eyes.
+Lotte lost her left eye to a crow. | Lotte can see with both eyes.
+Fritz is blind in both eyes. | Fritz sees perfectly well.
+Fritz is completely blind. | Fritz's right eye sees well.
+Ulla has been deaf since birth. | There is nothing wrong with Ulla's hearing.
+Ulla is stone deaf. | Ulla's hearing is excellent.
+Ulla is deaf in both ears. | Ulla hears very well.
+Gerd is unconscious. | Gerd is wide awake.
+Gerd is out cold. | Gerd is awake.
+Gerd fell in the fight and is still unconscious. | Gerd is fully conscious.
+Paul came out of the battle without a scratch. | Paul was wounded in the battle.
+Nils came through the raid unharmed. | Nils was injured in the raid.
+Ida has never been sick. | Ida had the plague as a girl.
+Ida has never been ill. | Ida caught the red fever two years ago.
+There are no scars on Vera's body. | Vera has a scar on her cheek.
+Vera has no scars. | There is a scar on Vera's cheek.
+There is no tattoo on Bert's arm. | Bert has a tattoo on his arm.
+Lord Hask drowned. | Lord Hask died in a fire.
+Lord Hask died of a fever. | Lord Hask burned to death.
+Captain Roe drowned at sea. | Captain Roe was stabbed to death.
+Old Mabel died in her sleep. | Old Mabel was murdered.
+King Oru died in battle. | King Oru was poisoned to death.
+Sir Kay was hanged. | Sir Kay died of old age.
+The witch was burned at the stake. | The witch drowned in the lake.
+Prince Lor fell from the tower and died. | Prince Lor died of the plague.
+Pim froze to death in the mountains. | Pim drowned.
+Pim starved to death. | Pim was eaten by wolves.
+Ferdi was killed by a bear. | Ferdi drowned.
+Ferdi was struck by lightning and died. | Ferdi died of a fever.
+""".strip().splitlines()
+
+COMPATIBLE: Final = """
+Odric has never been in jail. | Odric spent two years in Velm.
+Gerda has never lived in Osk. | Gerda lived in Velm for two years.
+Runa has never belonged to the Black Rose. | Runa was a member of the White Rose.
+Sigrun has never lost a fight. | Sigrun lost a bet.
+Captain Vey has never lost a battle. | Captain Vey won a battle.
+Yorick has never owned a boat. | Yorick used to row a boat.
+There has never been a temple in Harrow. | There is a chapel in Harrow.
+Mira was not the owner of a mill. | Mira owns a boat.
+Anton spent two years behind the counter. | Anton has never been in prison.
+Nobody lives in the old mill. | Two owls live in the old mill.
+None of the prisoners escaped. | None of the guards escaped.
+None of the prisoners escaped. | Three of the guards escaped.
+Not one of the four knights survived. | Two of the squires survived.
+There is nobody in the tower. | Old Hemm is in the cellar.
+There is nobody in the tower. | Old Hemm was in the tower.
+All of the prisoners are dead. | Two of the guards are alive.
+Everyone can see the tower. | Only Hilde can see the ghost.
+All members of the Iron Circle are men. | Some women belong to the Silver Veil.
+Two of the knights survived. | Three of the knights are dead.
+The council of Hesk has nine members. | Nine people sit on the council of Hesk.
+About three hundred people live in Welk. | Welk has three hundred inhabitants.
+About three hundred people live in Welk. | Three hundred people work in Welk.
+The guild has sixty members. | Twelve people sit on the council.
+Rik has ten coins in his purse. | Rik has four coins in his chest.
+Rik has no coins left. | Rik left the inn.
+Rik left no coins. | Rik has ten coins.
+Hollow Hill is uninhabited. | Twenty people work at Hollow Hill.
+The guild has sixty members. | Fifty people work for the guild.
+Old Brenn is in his seventies. | Old Brenn is seventy-three.
+Hild is in her forties. | Hild is not yet fifty.
+Old Brenn lived in the seventies. | Old Brenn is fifty-four.
+Aune is over two hundred years old. | Aune is not yet three hundred.
+The war lasted four years. | The battle was over after two days.
+The well is forty feet deep. | It is ten feet from the well to the door.
+The siege lasted ten weeks. | The siege was lifted after ten weeks.
+The charm lasts a day. | The curse wears off after an hour.
+Rolf walks on a wooden leg. | Rolf has one leg.
+Rolf carries a wooden leg. | Rolf has both legs.
+Elke has a glass eye. | Elke has one good eye.
+Fritz is blind in one eye. | Fritz's left eye sees well.
+Dagna is missing three coins. | Dagna has all ten fingers.
+Hugo is bald. | Hugo has a long black beard.
+Sven is clean-shaven. | Sven's brother has a grey beard.
+Paul came out of the battle without a scratch. | Paul was wounded in the duel.
+Ida has never been ill. | Ida had a dog as a girl.
+Lotte lost her left glove. | Lotte can see with both eyes.
+Gerd is asleep. | Gerd is unconscious.
+Lord Hask drowned. | Lord Hask died in the river.
+Lord Hask drowned. | Lord Hask's wife died in a fire.
+King Oru died in battle. | King Oru was killed by an arrow.
+Pim froze to death in the mountains. | Pim died in the snow.
+Old Mabel died in her sleep. | Old Mabel died of old age.
+Ferdi was killed by a bear. | Ferdi died in the woods.
+""".strip().splitlines()
+
+
+def graded(row: str) -> set[Grade]:
+    """The grades of the conflicts between the statements of two sentences."""
+    names = {name: f"{name}-1" for name in NAMES}
+    held, said = (read_statements(each.strip(), names) for each in row.split(" | "))
+    clashes = [find_clash(one, other) for one in held for other in said]
+    return {one.grade for one in clashes if one is not None and not one.ends_earlier}
+
+
+@pytest.mark.parametrize("row", EXCLUDING)
+def test_sentences_of_stories_that_exclude_each_other_contradict(row: str) -> None:
+    assert Grade.CONTRADICTION in graded(row)
+
+
+@pytest.mark.parametrize("row", COMPATIBLE)
+def test_sentences_of_stories_that_only_look_alike_are_compatible(row: str) -> None:
+    assert graded(row) == set()
