@@ -7,7 +7,13 @@ from math import isfinite
 from typing import Final, NamedTuple, TypeAlias
 
 from canonry.language.reading.forms import ANYBODY
-from canonry.language.reading.times import is_before, is_other_time, is_recurring, parts_of
+from canonry.language.reading.times import (
+    is_before,
+    is_other_time,
+    is_recurring,
+    parts_of,
+    share_days,
+)
 from canonry.log.items.proposals import Grade
 from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
@@ -322,7 +328,8 @@ def _different_values(case: _Case) -> StatementClash | None:
         anew = case.claim.phase is Phase.BEGINS and not parts.items() <= mine.items()
         conflicting = is_other_time(one, other) or (anew and case.order is not Order.EARLIER)
         hours = entry.name.startswith("date:") and "h" in mine and "h" in parts
-        conflicting &= not (hours and mine.get("w", "") != parts.get("w", ""))  # of each day
+        apart = mine.get("w", "") != parts.get("w", "") and not share_days(mine, parts)
+        conflicting &= not (hours and apart)  # of each day
     if not conflicting:
         return None
     reason = (
@@ -387,7 +394,8 @@ def _number_clash(case: _Case) -> StatementClash | None:
         return case.make_clash(reason) if same and within else None
     if not before or not same:
         return None
-    soft = paid or coins or _figures_apart(one, other)
+    priced = paid and min(one.low, other.low) > 0  # nothing is free in any money
+    soft = priced or coins or _figures_apart(one, other)
     return None if soft is None else case.make_clash(reason, soft=soft or case.entry.soft)
 
 

@@ -179,6 +179,9 @@ def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator
     for noun in kinds_of(one, clause.words) if sure else ():  # a vineyard is land
         marks = statement.qualifiers | {"broader"}
         yield replace(statement, value=PHRASE + noun, implied=True, qualifiers=marks)
+    denied = group.negative is not one.negative and not one.words[1:]
+    for noun in kinds_of(one, clause.words) if denied and not (having or carrying) else ():
+        yield replace(statement, value=PHRASE + noun, implied=True, quantifier="some")  # not all
     if one.noun and (having or carrying) and not (one.definite or group.ended):
         marks = frozenset[str]() if having else frozenset({"broader"})
         for each in possession_statements(clause, about, one):

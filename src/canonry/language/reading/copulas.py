@@ -61,8 +61,8 @@ def _statements_of_owner(clause: Clause, subject: Nominal) -> Iterator[Statement
         names and len(objects) == len(subject.words) == 1 and words.has_word("roles", subject.noun)
     ):
         yield make_statement(str(subject.value), f"role:{subject.noun}", str(names[0].value))
-    elif unique and names and len(objects) == 1:
-        yield make_statement(*unique, str(names[0].value))
+    elif unique and len(objects) == 1 and (names or unique[1].startswith("favourite:")):
+        yield make_statement(*unique, text_of(objects[0].value))
 
 
 def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Iterator[Statement]:

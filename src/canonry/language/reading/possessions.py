@@ -54,7 +54,7 @@ def possession_statements(
                 make_statement(about, seat, each) for each in locations if isinstance(each, str)
             )
         denied = one.negative or (clause.group.negative and not one.definite)
-        if denied and one.noun in words.had:
+        if denied and one.noun in words.had and not one.words[1:]:
             yield make_statement(about, words.had[one.noun], None, holds=held)
     else:
         raise UnreadClause

@@ -49,7 +49,9 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
         begun = "is" if still and phase == "begins" else phase
         able = group.ability and not group.negative and find_attribute(name).cardinality == 1
         unused = group.never and name == "speaks"  # and may know it
-        if able or unused or (undone and begun != "is"):  # a denied change leaves its result open
+        if (
+            able or unused or (undone and begun not in ("is", "" if name[0] == "!" else "was"))
+        ):  # a denied change leaves its result open
             continue
         for whose in _rule_owners(owner, ends):
             for what in ends.get(value, []) if value in _ROLES or value in ends else [value]:
