@@ -7,13 +7,7 @@ from math import isfinite
 from typing import Final, NamedTuple, TypeAlias
 
 from canonry.language.reading.forms import ANYBODY
-from canonry.language.reading.times import (
-    is_before,
-    is_other_time,
-    is_recurring,
-    parts_of,
-    share_days,
-)
+from canonry.language.reading.times import is_before, is_other_time, is_recurring, parts_of
 from canonry.log.items.proposals import Grade
 from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
@@ -328,8 +322,8 @@ def _different_values(case: _Case) -> StatementClash | None:
         anew = case.claim.phase is Phase.BEGINS and not parts.items() <= mine.items()
         conflicting = is_other_time(one, other) or (anew and case.order is not Order.EARLIER)
         hours = entry.name.startswith("date:") and "h" in mine and "h" in parts
-        apart = mine.get("w", "") != parts.get("w", "") and not share_days(mine, parts)
-        conflicting &= not (hours and apart)  # of each day
+        days = (f"time_w{each.get('w', 0)}" for each in (mine, parts))
+        conflicting &= not (hours and is_other_time(*days))  # of each day
     if not conflicting:
         return None
     reason = (

@@ -8,14 +8,7 @@ from typing import Final
 from canonry.language.reading.actions import acting_statements, counting_statements
 from canonry.language.reading.copulas import copula_statements, is_unreal, reciprocal_statements
 from canonry.language.reading.figures import UNREAD, is_number, is_plural, number_of, text_of
-from canonry.language.reading.forms import (
-    ANYBODY,
-    Clause,
-    Nominal,
-    UnreadClause,
-    VerbGroup,
-    make_statement,
-)
+from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, VerbGroup
 from canonry.language.reading.nominals import read_nominal, split_list
 from canonry.language.reading.possessions import (
     owned_objects,
@@ -378,10 +371,12 @@ def _having_statements(clause: Clause, about: str) -> Iterator[Statement]:
     """Yield what somebody has, and what they had at some time or never."""
     group = clause.group
     for one in clause.objects:
-        yield from possession_statements(clause, about, one)
-        if one.noun and (group.never or (group.past and not group.negative and not one.negative)):
-            had = make_statement(about, "did:have", text_of(one.value), phase=Phase.WAS)
-            yield replace(had, implied=True, qualifiers=clause.qualifiers())
+        found = list(possession_statements(clause, about, one))
+        yield from found
+        told = group.never or (group.past and not group.negative and not one.negative)
+        for had in found[:1] if told and one.noun else ():
+            value, phase = text_of(one.value), Phase.WAS
+            yield replace(had, attribute="did:have", value=value, phase=phase, implied=True)
 
 
 def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> Statement:

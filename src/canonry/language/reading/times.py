@@ -97,18 +97,13 @@ def parts_of(when: str) -> Mapping[str, str]:
 def is_other_time(one: str, other: str) -> bool:
     """Return whether two points of time differ in a part that both have."""
     mine, theirs = {**parts_of(one)}, {**parts_of(other)}
-    if share_days(mine, theirs):
+    days, others = mine.get("w", ""), theirs.get("w", "")
+    if "0" in {days, others} or {*days} & {*others}:  # Friday is a weekday
         mine.pop("w", None)
         theirs.pop("w", None)
     if ("w" in mine) is not ("w" in theirs):  # the hours of a day are its own
         mine = {part: value for part, value in mine.items() if part != "h"}
     return any(theirs.get(part, value) != value for part, value in mine.items())
-
-
-def share_days(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Return whether the parts of two times share a weekday, as every day or a Friday does."""
-    days, others = one.get("w", ""), other.get("w", "")
-    return "0" in {days, others} or bool({*days} & {*others})
 
 
 def is_before(one: str, other: str) -> bool:
