@@ -11,6 +11,39 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+Bea's visa runs out in March. | Bea's visa is good until August.
+Applications close on 10 March. | You can apply until 20 March.
+There is no deadline for the survey. | The survey has to be filled in by 3 March.
+The essay must be handed in by Friday. | The essay isn't due until Monday.
+The app only runs on Velm. | The app runs on Bern.
+Bea is a 34-year-old nurse. | Bea is 29 years old.
+Bea is a sixth grader. | Bea is in fourth grade.
+The yoga class is free. | The yoga class costs 15 dollars.
+The warranty on the oven has expired. | The oven is under warranty.
+The boat has no insurance. | The boat is insured with Velm.
+Bea only works part time. | Bea works full time.
+Bea got a promotion. | Bea wasn't promoted.
+I no longer subscribe to the Velm. | I'm a subscriber of the Velm.
+Bea has never had surgery. | Bea had knee surgery in 2015.
+Bea never got a driver's license. | Bea got her driver's license in 2019.
+Bea never went to college. | Bea went to college in Bern.
+The picnic is cancelled. | The picnic is going ahead as planned.
+The radio is broken. | There's nothing wrong with the radio.
+Bea has three direct reports. | Five people report to Bea.
+Bea tested negative for covid. | Bea's covid test was positive.
+Bea and Carl's wedding was in May. | Bea and Carl got married in June.
+We had the car repaired. | The car wasn't repaired.
+The museum requires a ticket. | You don't need a ticket for the museum.
+Bea gets up at six every day. | Bea sleeps until eight on Sundays.
+Dutch is the only language Bea speaks. | Bea speaks Spanish.
+Bea eats everything. | Bea doesn't eat fish.
+Bea likes all vegetables. | Bea doesn't like broccoli.
+Bea's only allergy is cats. | Bea is allergic to nuts.
+Bea takes sugar in her tea. | Bea drinks her tea without sugar.
+We have no pets. | Our hamster is called Fay.
+Guests may park in the yard. | Guests are not allowed to park in the yard.
+We met every deadline. | We missed one deadline.
+My address is 14 Mill Road. | I live at 27 Oak Street.
 The shop is open from Monday to Friday. | The shop is closed on Wednesdays.
 The inn is closed at weekends. | The inn is open on Saturdays.
 The shop is closed on Mondays and Tuesdays. | The shop is open on Mondays.
@@ -140,6 +173,23 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+The concert runs until eleven. | The concert starts at eight.
+Registration opens on 3 May. | You can register until 9 May.
+Bea only works on Mondays. | Bea works for Velm.
+Bea has a seven-year-old daughter. | Bea is 40 years old.
+The meeting room is free. | The meeting room costs 30 dollars an hour.
+A ticket costs five euros. | Tickets are free for children.
+The van is insured with Velm. | The van is insured against theft.
+Bea had a car in 2010. | Bea has no car.
+Bea has never had knee surgery. | Bea had eye surgery in 2015.
+We had the car washed. | The car wasn't repaired.
+Bea gets up at six on Mondays. | Bea gets up at nine on Sundays.
+Bea likes all vegetables. | Bea doesn't like cheese.
+Bea eats all her vegetables. | Bea doesn't eat fish.
+Bea has no food allergies. | Bea is allergic to bee stings.
+We have no dog. | Our cat is called Fay.
+The dog may be in the garden. | The dog is not in the garden.
+Bea tested positive for the flu. | Bea's covid test was negative.
 The shop is open from Monday to Friday. | The shop is closed on Saturdays.
 The shop is closed on Mondays and Tuesdays. | The shop is open on Fridays.
 The office closes at six from Monday to Thursday. | The office closes at three on Fridays.
