@@ -146,7 +146,7 @@ The giant Grom stands twelve feet tall. | Grom is only seven feet in height.
 The tower is ninety feet high. | The tower rises to a height of two hundred feet.
 The well is forty feet deep. | It is only ten feet down to the bottom of the well.
 The pit is thirty feet deep. | The pit goes down a hundred feet.
-The dwarf Brok is just four feet tall. | Brok measures nearly six feet.
+The dwarf Brok is just four feet tall. | Brok measures barely six feet.
 The tower is ninety feet high. | The tower has a height of two hundred feet.
 The wall is six feet thick. | The wall has a thickness of two feet.
 The sword is three feet long. | The sword measures five feet in length.

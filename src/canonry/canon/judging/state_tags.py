@@ -311,10 +311,12 @@ class TagWriter:
         retracted: Iterable[FactId] = (),
         *,
         old: Sequence[TagChange] | None = None,
+        removed: Iterable[str] = (),
     ) -> "TagFacts":
         """Return the changes of facts when the ordered changes turn into `new`.
 
-        Only tags that changed are considered, or all if the `old` changes are given.
+        Only tags that changed are considered, or all if the `old` changes are given. The ends of
+        tags that nobody `removed` are consequences, which end nothing by themselves.
         """
         before = begins_in(changes_of(self.entity) if old is None else old)
         stating, after = _FactChanges(self, new, frozenset(retracted)), begins_in(new)
@@ -327,7 +329,11 @@ class TagWriter:
         ends = [entry for facts, end in intervals for entry in stating.end_facts(facts, end)]
         made = sorted(stating.made, key=lambda each: not each[0].holds)
         return TagFacts(
-            entries=(*(entry for _change, entry in made), *map(_read_tag, made), *ends),
+            entries=(
+                *(entry for _change, entry in made),
+                *map(partial(_read_tag, {*removed}), made),
+                *ends,
+            ),
             made=tuple((change, FactId(entry.thing.id)) for change, entry in made),
         )
 
@@ -346,11 +352,13 @@ def supersede_fact(fact: FactDraft, until: Instant | None, by: str) -> FactSuper
     return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
 
 
-def _read_tag(made: tuple[TagChange, Made]) -> FactRead:
+def _read_tag(removed: set[str], made: tuple[TagChange, Made]) -> FactRead:
     """Return what the fact of a tag says, as a statement."""
     change, entry = made
     about = entry.thing.involved[0] if isinstance(entry.thing, FactDraft) else ""
-    statements = statements_of_tag(about, change.tag, holds=change.holds)
+    follows = not (change.holds or change.tag in removed)
+    said = statements_of_tag(about, change.tag, holds=change.holds)
+    statements = tuple(replace(one, implied=follows) for one in said)
     return FactRead(fact_id=FactId(entry.thing.id), reader=READER, statements=statements)
 
 
@@ -486,12 +494,12 @@ def change_tags(
     moment: Moment,
     until: Instant | None = None,
     retracted: Iterable[TagHeld] = (),
-    bonds: Bonds = frozenset(),
+    bonds: Bonds | None = None,
 ) -> TagsChanged:
     """Return the change of these tags at `moment`; tags in `retracted` are retconned with it.
 
-    At `until` the tags are again what they were before. Tags that follow from `bonds` do not end
-    with another bond.
+    At `until` the tags are again what they were before. With `bonds`, the changes follow from what
+    a fact or relation says, and those that follow from these bonds do not end with another bond.
 
     A new tag ends those that exclude it. Adding a current tag confirms it, and removing an absent
     one denies it, because an earlier change may become known later.
@@ -518,7 +526,9 @@ def change_tags(
     kept = [one for one in changes_of(entity) if all(one != each.change for each in gone)]
     new_changes += excluded_changes(order_changes((*kept, *new_changes)), pen.exclusive_groups)
     facts = pen.change_facts(
-        order_changes((*kept, *new_changes)), {fact for one in gone for fact in one.facts}
+        order_changes((*kept, *new_changes)),
+        {fact for one in gone for fact in one.facts},
+        removed=remove if bonds is None else (),
     )
     return TagsChanged(
         entries=(*_observe_changes(pen, new_changes), *facts.entries),
@@ -542,7 +552,9 @@ def _observe_changes(pen: TagWriter, changes: Iterable[TagChange]) -> Iterator[M
         yield pen.make_observation(at, dict(sorted(tags.items())), label, backing=backing)
 
 
-def _denial_moments(pen: TagWriter, tag: str, after: Moment, bonds: Bonds) -> Iterator[Moment]:
+def _denial_moments(
+    pen: TagWriter, tag: str, after: Moment, bonds: Bonds | None
+) -> Iterator[Moment]:
     """Yield the moments after `after` at which facts deny a tag in words."""
     statement = statements_of_tag(pen.entity.id, tag, holds=True)[:1]
     family = family_of(pen.entity)
@@ -550,7 +562,7 @@ def _denial_moments(pen: TagWriter, tag: str, after: Moment, bonds: Bonds) -> It
     for fact in pen.view.facts_with_keys(keys):
         said = () if "tag" in fact.properties else fact.statements
         over = {frozenset((one.subject, str(one.value))) for one in said if not one.holds_then}
-        apart = bool(bonds) and not over & bonds
+        apart = bool(bonds and not over & bonds)
         denied = (
             one.value == normal_tag(tag) and one.holds_then is False and not (apart and one.implied)
             for one in said

@@ -157,7 +157,8 @@ class Clause:
     def lead_marks(self) -> frozenset[str]:
         """The phrases before the subject that narrow the clause: `in the dark`, `before tax`."""
         known = ((role, one) for role, each in self.lead for one in each if one.noun)
-        return frozenset(f"{r}:{text_of(one.value)}" for r, one in known if not self._is_span(one))
+        marks = (f"{r}:{text_of(one.value)}" for r, one in known if not self._is_span(one))
+        return frozenset(mark for mark in marks if not mark.endswith(UNREAD[1:]))
 
     def _time_parts(self, role: str, one: Nominal) -> Mapping[str, str]:
         """Return the parts of the point of time that a phrase names."""
