@@ -10,18 +10,25 @@ from canonry.log.items.proposals import Grade
 
 NAMES: Final = """
 Ada
+Admiral Sorn
 Anton
+Arn
 Aune
 Bela
+Bern
 Bert
 Black Rose
 Bodo
+Bors
 Brida
 Brok
+Brother Ansel
+Captain Bly
 Captain Roe
 Captain Vey
 Dagna
 Dorn
+Duke Hern
 Elke
 Ella
 Ferdi
@@ -31,29 +38,43 @@ Gar
 Garin
 Gerd
 Gerda
+Gorm
 Grey Rock
+Grim Jack
 Grom
+Gull
 Gull Island
 Gus
 Harrow
+Hern
 Hesk
 Hild
+Hilda
 Hilde
 Hollow Hill
 Hook-Jan
 Hugo
 Ida
+Ila
 Ines
 Iron Circle
+Jana
 Jon
 Kara
 King Oru
+Kord
+Lena
 Lord Hask
 Lotte
+Mara
+Meat
 Milo
+Mina
 Mira
+Mother Ysa
 Nessa
 Nils
+Odo
 Odric
 Olaf
 Old Brenn
@@ -63,14 +84,19 @@ Osk
 Paul
 Pim
 Prince Lor
+Queen Ila
 Ragnar
+Red Mog
 Rik
 Rolf
 Runa
 Sigrun
 Silver Veil
 Sir Kay
+Sorn
 Sven
+Szar
+Tam
 Thorn
 Tib
 Tilo
@@ -78,6 +104,7 @@ Torvald
 Ulf
 Ulla
 Veit
+Veld
 Velm
 Vera
 Welk
@@ -196,6 +223,66 @@ Pim froze to death in the mountains. | Pim drowned.
 Pim starved to death. | Pim was eaten by wolves.
 Ferdi was killed by a bear. | Ferdi drowned.
 Ferdi was struck by lightning and died. | Ferdi died of a fever.
+Rolf is a corporal. | Rolf holds the rank of captain.
+Jana has the rank of major. | Jana is a lieutenant.
+Jana holds the rank of general. | Jana holds the rank of colonel.
+The fleet is under the command of Admiral Sorn. | Captain Bly commands the fleet.
+The bandits are led by Red Mog. | The leader of the bandits is Grim Jack.
+The leader of the rebels is a woman. | The rebels are led by a man.
+The ruler of Osk is a woman. | Osk is ruled by a man.
+The city is governed by a woman. | The governor of the city is a man.
+Arn and Veld are at war with each other. | Arn and Veld are at peace.
+Arn is at war with Veld. | Veld is at peace with Arn.
+Arn and Veld are at war. | Arn is an ally of Veld.
+Arn and Veld are allies. | Arn and Veld are at war with each other.
+Duke Hern took no part in the battle. | Duke Hern fought in the battle.
+Duke Hern stayed out of the war. | Duke Hern fought against the orcs in the war.
+Hilda won the duel. | Hilda was beaten in the duel.
+Hilda won the duel against Bors. | Hilda lost the duel against Bors.
+The orcs won the battle. | The orcs were defeated in the battle.
+Gambling is forbidden in Osk. | Anyone may gamble in Osk.
+It is illegal to fish in the lake. | Fishing in the lake is permitted.
+It is forbidden to sing in the abbey. | Singing is allowed in the abbey.
+Slavery is legal in Osk. | The law of Osk forbids slavery.
+Duelling is legal in Osk. | The laws of Osk prohibit duelling.
+Magic is forbidden in Osk. | The law of Osk allows magic.
+Slavery is banned in Osk. | Slavery is legal in Osk.
+Osk has outlawed slavery. | Slavery is legal in Osk.
+There is no tax on wine in Osk. | Wine is taxed in Osk.
+Beer is taxed in Osk. | There is no tax on beer in Osk.
+Salt is tax-free in Osk. | There is a tax on salt in Osk.
+Bern was found guilty at his trial. | The trial of Bern ended with an acquittal.
+Bern was convicted of theft. | Bern was acquitted of theft.
+Bern was found guilty of murder. | Bern was found not guilty of murder.
+Bern was cleared of all charges. | Bern was found guilty.
+The jury found Bern guilty. | Bern was acquitted.
+The ferry costs two coppers. | The ferryman charges ten coppers for the ferry.
+The party paid thirty gold for the boat. | The party got the boat for free.
+Mara paid forty silver for the horse. | Mara got the horse for nothing.
+Mara paid forty silver for the horse. | The horse was a gift to Mara.
+Tam is locked up in the old mill. | Tam is a free man.
+Tam is being held captive by the orcs. | Tam is free.
+Tam is still being held in the fort. | Tam is free.
+All of the prisoners are free. | Four of the prisoners are still being held.
+The hostages are all free. | Two of the hostages are still being held.
+Tam is held prisoner in the tower. | Tam is at liberty.
+Odo does not worship any god. | Odo worships the god Hern.
+Odo does not believe in any goddess. | Odo believes in the goddess Ila.
+Mina does not own any ship. | Mina owns the ship Gull.
+Mina has never killed a dragon. | Mina killed the dragon Szar.
+The villagers eat nothing but fish. | Meat is eaten by the villagers too.
+The gate is guarded by two trolls. | Nobody guards the gate.
+Brother Ansel has broken his vow. | Brother Ansel has always kept his vow.
+Brother Ansel broke his oath. | Brother Ansel kept his oath.
+Lena has never broken her word. | Lena broke her word.
+Kord betrayed the party. | Kord has always been loyal to the party.
+Kord has betrayed Queen Ila. | Kord has always been faithful to Queen Ila.
+Kord has never betrayed Ila. | Kord betrayed Ila to the orcs.
+Mother Ysa was present at the wedding. | Mother Ysa missed the wedding.
+Gorm attended the feast. | Gorm was absent from the feast.
+Gorm was at the coronation. | Gorm stayed away from the coronation.
+Gorm was not present at the trial. | Gorm attended the trial.
+Gorm did not come to the funeral. | Gorm was present at the funeral.
 """.strip().splitlines()
 
 COMPATIBLE: Final = """
@@ -252,6 +339,25 @@ King Oru died in battle. | King Oru was killed by an arrow.
 Pim froze to death in the mountains. | Pim died in the snow.
 Old Mabel died in her sleep. | Old Mabel died of old age.
 Ferdi was killed by a bear. | Ferdi died in the woods.
+Rolf is the captain of the Gull. | Rolf is a sergeant.
+Hilda won the duel. | Bors was beaten in the duel.
+Duke Hern stayed out of the war. | Duke Hern fought in a tournament.
+Arn and Veld are at war. | Arn and Sorn are at peace.
+Gambling is forbidden in Osk. | Anyone may gamble in Velm.
+It is illegal to fish in the lake. | Fishing in the river is permitted.
+Slavery is legal in Osk. | The law of Velm forbids slavery.
+There is no tax on wine in Osk. | Beer is taxed in Osk.
+Bern was found guilty of theft. | Bern was found not guilty of murder.
+Bern was acquitted of murder. | Bern was convicted of theft.
+Mara paid forty silver for the horse. | Mara got the saddle for nothing.
+Tam is being held back by his fear. | Tam is free.
+Tam is locked out of the house. | Tam is free.
+Odo does not worship any god. | Odo knows the god Hern.
+Mina does not own any horse. | Mina owns the ship Gull.
+Kord betrayed the party. | Kord has always been loyal to Queen Ila.
+Brother Ansel broke his leg. | Brother Ansel has always kept his vow.
+Gorm attended the feast. | Gorm was absent from the wedding.
+Gorm missed the target. | Gorm was present at the wedding.
 """.strip().splitlines()
 
 

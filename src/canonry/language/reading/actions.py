@@ -46,11 +46,12 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     yield from found
     yield from _time_statements(clause, subject)
     yield from _duration_statements(clause, about)
-    for role, one in clause.locations if group.passive and group.past else ():
-        if role == clause.words.agent and isinstance(one.value, str) and not one.noun:
-            yield make_statement(
-                one.value, f"did:{group.verb}", about, phase=Phase.WAS, implied=True
-            )
+    family, phase = ("did", Phase.WAS) if group.past else ("does", Phase.IS)
+    agents = (one for role, one in clause.locations if role == words.agent and group.passive)
+    for one in agents if group.past or not (group.perfect or group.ability or group.duty) else ():
+        if isinstance(one.value, str) and (not one.noun or (one.definite and not group.past)):
+            name = f"{family}:{group.verb}"
+            yield make_statement(one.value, name, about, phase=phase, implied=True)
     if found and group.passive and not is_event(clause):
         return
     if clause.words.has_word("idle", group.verb):
@@ -204,6 +205,10 @@ def _objectless_actions(clause: Clause, itself: Statement) -> Iterator[Statement
         if is_action and not (group.ended or phrase.negative):
             marks = itself.qualifiers if group.negative else frozenset[str]()
             yield replace(itself, implied=True, qualifiers=marks)
+            for noun in kinds_of(phrase, clause.words) if phrase.is_name else ():
+                name, marks = f"{does}_{role}", clause.qualifiers(role) | {"broader"}
+                of_kind = replace(itself, attribute=name, value=PHRASE + noun, qualifiers=marks)
+                yield replace(of_kind, implied=True)
     elif not implied or is_event(clause):
         none = (group.negative or group.ended) and does.startswith(("does:", "can:"))
         none = none and not implied and not clause.locations

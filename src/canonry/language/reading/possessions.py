@@ -148,4 +148,5 @@ def kinds_of(nominal: Nominal, words: WordTable) -> Sequence[str]:
     """Return the kinds of a noun phrase's head, by the table."""
     last = nominal.last_word or str(nominal.value).removeprefix(PHRASE)
     kinds = words.kinds.get(last, frozenset()) | words.kinds.get(nominal.noun, frozenset())
+    kinds |= {nominal.noun} if nominal.noun and nominal.is_name else set()  # the ship Gull
     return [noun_of(kind, words.code) for kind in sorted(kinds)]
