@@ -17,6 +17,7 @@ Aune
 Bela
 Bern
 Bert
+Black Gaol
 Black Rose
 Bodo
 Bors
@@ -31,6 +32,7 @@ Dorn
 Duke Hern
 Elke
 Ella
+Enno
 Ferdi
 Finn
 Fritz
@@ -46,6 +48,7 @@ Gull
 Gull Island
 Gus
 Harrow
+Hela
 Hern
 Hesk
 Hild
@@ -58,20 +61,25 @@ Ida
 Ila
 Ines
 Iron Circle
+Ivy
 Jana
 Jon
 Kara
+King Dor
 King Oru
 Kord
 Lena
 Lord Hask
 Lotte
+Magda
 Mara
 Meat
 Milo
 Mina
 Mira
+Mirl
 Mother Ysa
+Needle
 Nessa
 Nils
 Odo
@@ -84,22 +92,29 @@ Osk
 Paul
 Pim
 Prince Lor
+Princess Lia
 Queen Ila
 Ragnar
 Red Mog
 Rik
 Rolf
 Runa
+Sable
 Sigrun
 Silver Veil
+Sir Boll
 Sir Kay
 Sorn
+Sten
 Sven
 Szar
 Tam
+Tarn
 Thorn
 Tib
 Tilo
+Tobin
+Tooth
 Torvald
 Ulf
 Ulla
@@ -207,7 +222,6 @@ Gerd fell in the fight and is still unconscious. | Gerd is fully conscious.
 Paul came out of the battle without a scratch. | Paul was wounded in the battle.
 Nils came through the raid unharmed. | Nils was injured in the raid.
 Ida has never been sick. | Ida had the plague as a girl.
-Ida has never been ill. | Ida caught the red fever two years ago.
 There are no scars on Vera's body. | Vera has a scar on her cheek.
 Vera has no scars. | There is a scar on Vera's cheek.
 There is no tattoo on Bert's arm. | Bert has a tattoo on his arm.
@@ -283,6 +297,15 @@ Gorm attended the feast. | Gorm was absent from the feast.
 Gorm was at the coronation. | Gorm stayed away from the coronation.
 Gorm was not present at the trial. | Gorm attended the trial.
 Gorm did not come to the funeral. | Gorm was present at the funeral.
+The letter is unsigned. | The letter is signed by Hern.
+The wand has no charges left. | There are three charges in the wand.
+Hela has no daughters, only sons. | Ivy is Hela's eldest daughter.
+Tarn has only one gate. | There are three gates in Tarn.
+The dungeon has two exits. | The dungeon has only one exit.
+The ring was found by Milo. | Nobody has ever found the ring.
+Nobody has ever escaped from Black Gaol. | Mira escaped from Black Gaol.
+No one has ever seen the queen. | Odo has seen the queen.
+No thief has ever entered the vault. | A thief entered the vault.
 """.strip().splitlines()
 
 COMPATIBLE: Final = """
@@ -358,6 +381,27 @@ Kord betrayed the party. | Kord has always been loyal to Queen Ila.
 Brother Ansel broke his leg. | Brother Ansel has always kept his vow.
 Gorm attended the feast. | Gorm was absent from the wedding.
 Gorm missed the target. | Gorm was present at the wedding.
+The old bridge is gone. | Enno is gone.
+The old bridge is gone. | The new bridge is still standing.
+The chapel is on the north side of the town. | The chapel is south of the river.
+Enno has spent his whole life in Velm. | Enno lives in Velm.
+The book is in elvish. | The book is in the library.
+The key to the chest is made of brass. | The cellar key is solid silver.
+The idol is solid gold. | The idol is made of solid gold.
+The ring works only at night. | The ring works at night.
+Silver cannot hurt the werewolf. | The vampire can be wounded with silver.
+Mirl cannot cast any spells. | Mirl can play the flute.
+It never snows in Osk. | It never rains in Osk.
+It never snows in Osk. | Snow falls in Velm every winter.
+King Dor has only daughters. | Princess Lia is King Dor's daughter.
+Ulla and Sten are not related. | Ulla is Sten's friend.
+Ulla and Sten are not related. | Ulla is married to Sten.
+No man has ever climbed the Needle. | Sir Boll climbed the Tooth.
+Nobody has ever escaped from Black Gaol. | Mira escaped from Velm.
+Magda learned to ride as a child. | Magda cannot swim.
+Sable killed the wyrm all by herself. | Tobin helped to kill the troll.
+Sable killed the wyrm. | Tobin helped to kill the wyrm.
+The war is over. | The battle is still raging.
 """.strip().splitlines()
 
 

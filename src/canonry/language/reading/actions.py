@@ -205,7 +205,8 @@ def _objectless_actions(clause: Clause, itself: Statement) -> Iterator[Statement
         if is_action and not (group.ended or phrase.negative):
             marks = itself.qualifiers if group.negative else frozenset[str]()
             yield replace(itself, implied=True, qualifiers=marks)
-            for noun in kinds_of(phrase, clause.words) if phrase.is_name else ():
+            named = not text_of(phrase.value).startswith(PHRASE)  # in the god Mar
+            for noun in kinds_of(phrase, clause.words) if named else ():
                 name, marks = f"{does}_{role}", clause.qualifiers(role) | {"broader"}
                 of_kind = replace(itself, attribute=name, value=PHRASE + noun, qualifiers=marks)
                 yield replace(of_kind, implied=True)

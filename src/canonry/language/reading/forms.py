@@ -8,7 +8,7 @@ from typing import Any, Final
 from canonry.language.reading.figures import UNREAD, text_of
 from canonry.language.reading.times import PREFIX, is_recurring
 from canonry.language.reading.tokens import WordTable
-from canonry.values.statements import PHRASE, Modality, Quantity, Statement
+from canonry.values.statements import Modality, Quantity, Statement
 
 ANYBODY: Final = "~anybody"
 WE: Final = "~we"
@@ -65,11 +65,6 @@ class Nominal:
     def is_named(self) -> bool:
         """Return whether the phrase is a name, or a noun with `the`."""
         return self.definite or (isinstance(self.value, str) and not self.noun)
-
-    @property
-    def is_name(self) -> bool:
-        """Return whether the phrase means what a name does: `Gull`, `the ship Gull`."""
-        return isinstance(self.value, str) and not self.value.startswith(PHRASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,5 +148,6 @@ def kinds_of(nominal: Nominal, words: WordTable) -> Sequence[str]:
     """Return the kinds of a noun phrase's head, by the table."""
     last = nominal.last_word or str(nominal.value).removeprefix(PHRASE)
     kinds = words.kinds.get(last, frozenset()) | words.kinds.get(nominal.noun, frozenset())
-    kinds |= {nominal.noun} if nominal.noun and nominal.is_name else set()  # the ship Gull
+    named = nominal.noun and not text_of(nominal.value).startswith(PHRASE)  # the ship Gull
+    kinds |= {nominal.noun} if named else set()
     return [noun_of(kind, words.code) for kind in sorted(kinds)]
