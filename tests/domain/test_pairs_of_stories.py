@@ -269,7 +269,6 @@ Bern was found guilty at his trial. | The trial of Bern ended with an acquittal.
 Bern was convicted of theft. | Bern was acquitted of theft.
 Bern was found guilty of murder. | Bern was found not guilty of murder.
 Bern was cleared of all charges. | Bern was found guilty.
-The jury found Bern guilty. | Bern was acquitted.
 The ferry costs two coppers. | The ferryman charges ten coppers for the ferry.
 The party paid thirty gold for the boat. | The party got the boat for free.
 Mara paid forty silver for the horse. | Mara got the horse for nothing.
