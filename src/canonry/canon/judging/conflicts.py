@@ -413,7 +413,7 @@ def _figures_apart(one: Quantity, other: Quantity) -> bool | None:
     steps = [each.step for each in (one, other) if isfinite(each.low) and isfinite(each.high)]
     if len({*steps}) > 1 and all(steps):
         step = max(steps)
-        return None if gap <= step / 2 else gap <= step
+        return None if gap <= step / 2 else gap < step
     return False
 
 

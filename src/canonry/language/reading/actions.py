@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 from typing import Final
 
 from canonry.language.reading.copulas import location_statements, number_statements
@@ -16,6 +17,9 @@ _DIMENSIONS: Final = {"duration": {"time", "month"}, "weight": {"mass"}}
 """The dimensions of the figures that are a measure: what somebody takes can be a dose."""
 
 _EXACT: Final = frozenset({"only", "all", "most"})
+
+_SPAN_ROLES: Final = frozenset({"in", "for", "at"})
+_DAILY: Final = 336.0  # times a year, where a month has four weeks
 
 
 def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
@@ -102,16 +106,20 @@ def counting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]
 
 
 def _duration_statements(clause: Clause, about: str) -> Iterator[Statement]:
-    """Yield how long something may or does take: `answers within 300 ms`."""
+    """Yield how long something may take, or how often it is done: `answers within 300 ms`."""
     group = clause.group
-    spans = (
-        one.quantity
-        for role, nominals in clause.phrases
-        for one in nominals
-        if role in {"in", "for"} and one.quantity and one.quantity.dimension in {"time", "month"}
-    )
-    if not (group.past or group.perfect or group.negative or clause.objects):
-        for span in spans:
+    if group.past or group.perfect or group.negative:
+        return
+    found = (one.quantity for role, each in clause.phrases for one in each if role in _SPAN_ROLES)
+    spans = [one for one in found if one and one.dimension in {"time", "month", "frequency"}]
+    if not spans and parts_of(clause.when) == {"w": "0"}:
+        spans = [Quantity(low=_DAILY, high=inf, dimension="frequency")]  # every day, or more often
+    done = [text_of(one.value).replace(" ", "_") for one in clause.objects]
+    for span in spans:
+        if span.dimension == "frequency":
+            name, marks = "_".join(("measure:often", group.verb, *done)), clause.qualifiers()
+            yield make_statement(about, name, span, implied=True, qualifiers=marks)
+        elif not done:
             yield make_statement(about, f"measure:{group.verb}", span)
 
 

@@ -72,6 +72,7 @@ def quantity_of(
     ends = {"least": (low, float("inf")), "more": (low + 1e-9, float("inf")),
             "most": (float("-inf"), high), "fewer": (float("-inf"), high - 1e-9)}  # fmt: skip
     low, high = ends.get(bound, (low, high))
+    step = {"frequency": 0.0, "time": step / 2}.get(dimension, step)  # half an hour is often said
     return Quantity(low=low, high=high, dimension=dimension, step=step * factor, about=about)
 
 
