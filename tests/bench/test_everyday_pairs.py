@@ -11,6 +11,17 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+Bea trains twice a week. | Bea trains five times a week.
+The team meets monthly. | The team meets once a week.
+Bea waters the plants every day. | Bea waters the plants only once a week.
+The window cleaner comes every two weeks. | The window cleaner comes once a year.
+The bus runs every 10 minutes. | The bus runs every half hour.
+Once a month, Bea visits Carl. | Bea visits Carl every day.
+The talk takes one hour. | The talk lasts 90 minutes.
+Parking is not allowed in the yard. | Parking is allowed in the yard.
+The interview is in person. | The interview is online.
+Bea's first day at work is 3 May. | Bea starts work on 10 May.
+We paid 300 euros for the sofa. | We got the sofa for free.
 Bea's visa runs out in March. | Bea's visa is good until August.
 Applications close on 10 March. | You can apply until 20 March.
 There is no deadline for the survey. | The survey has to be filled in by 3 March.
@@ -173,6 +184,15 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+Bea takes aspirin every day. | Bea takes aspirin twice a day.
+We meet every month. | We meet twice a month.
+Bea trains four times a month. | Bea trains once a week.
+Bea visits her mother once a week. | Bea visits her father once a month.
+The bus runs every 10 minutes. | On Sundays the bus runs every 30 minutes.
+The magazine costs 5 euros a month. | The magazine costs 60 euros a year.
+The meeting is online. | The meeting is in the morning.
+Smoking is not allowed here. | Carl smokes.
+Bea's first day at school is 3 May. | Bea starts work on 10 May.
 The concert runs until eleven. | The concert starts at eight.
 Registration opens on 3 May. | You can register until 9 May.
 Bea only works on Mondays. | Bea works for Velm.
