@@ -91,6 +91,7 @@ Old Mabel
 Osk
 Paul
 Pim
+Prince Lio
 Prince Lor
 Princess Lia
 Queen Ila
@@ -100,12 +101,12 @@ Rik
 Rolf
 Runa
 Sable
+Sarn
 Sigrun
 Silver Veil
 Sir Boll
 Sir Kay
 Sorn
-Sten
 Sven
 Szar
 Tam
@@ -118,6 +119,7 @@ Tooth
 Torvald
 Ulf
 Ulla
+Ur
 Veit
 Veld
 Velm
@@ -222,6 +224,7 @@ Gerd fell in the fight and is still unconscious. | Gerd is fully conscious.
 Paul came out of the battle without a scratch. | Paul was wounded in the battle.
 Nils came through the raid unharmed. | Nils was injured in the raid.
 Ida has never been sick. | Ida had the plague as a girl.
+Ida has never been ill. | Ida caught the red fever two years ago.
 There are no scars on Vera's body. | Vera has a scar on her cheek.
 Vera has no scars. | There is a scar on Vera's cheek.
 There is no tattoo on Bert's arm. | Bert has a tattoo on his arm.
@@ -296,15 +299,51 @@ Gorm attended the feast. | Gorm was absent from the feast.
 Gorm was at the coronation. | Gorm stayed away from the coronation.
 Gorm was not present at the trial. | Gorm attended the trial.
 Gorm did not come to the funeral. | Gorm was present at the funeral.
+The bridge at Sarn is gone. | The bridge at Sarn is still standing.
+The old bridge is gone. | The old bridge still stands.
+The lighthouse no longer stands. | The lighthouse is still standing.
+Enno has spent his whole life in Velm. | Enno lived outside Velm for six years.
+The book is written in elvish. | The whole book is in dwarvish.
+The scroll is in latin. | The scroll is written in greek.
+The letter is written entirely in orcish. | The letter is in elvish.
+The inscription is in dwarvish. | The inscription is written in elvish.
+The letter is unsigned. | The letter bears Hern's signature.
+The treaty is unsigned. | Hern's signature is on the treaty.
 The letter is unsigned. | The letter is signed by Hern.
+The contract is not signed. | The contract bears the signature of Hern.
+Mirl cannot cast any spells. | Mirl can cast a fireball.
+The door cannot be opened. | The door can be opened with the silver key.
+Silver cannot hurt the werewolf. | The werewolf can be wounded with silver.
+Fire cannot harm the golem. | The golem can be hurt with fire.
+The golem is immune to fire. | The golem can be hurt with fire.
+The troll is vulnerable to fire. | Fire cannot hurt the troll.
+The ring works only at night. | The ring works by day as well.
+The lamp burns only at night. | The lamp also burns during the day.
+The owl sings only by day. | The owl sings at night too.
 The wand has no charges left. | There are three charges in the wand.
+It never rains in the desert of Ur. | It rains in the desert of Ur every spring.
+It has never snowed in Osk. | It snowed in Osk last winter.
+King Dor has only daughters. | Prince Lio is King Dor's son.
+Hela has only sons. | Ivy is Hela's daughter.
 Hela has no daughters, only sons. | Ivy is Hela's eldest daughter.
+Magda learned to ride as a child. | Magda has never learned to ride.
+Magda cannot swim. | Magda learned to swim as a child.
+Bors learned how to read. | Bors cannot read.
+There are exactly seven gods. | There are only five gods.
+The gods are twelve in number. | There are exactly nine gods.
 Tarn has only one gate. | There are three gates in Tarn.
+The cave has only one entrance. | There is a second entrance to the cave.
 The dungeon has two exits. | The dungeon has only one exit.
+Only one dragon is left in the world. | There are three dragons in the world.
+The temple has no guards. | Four guards stand at the temple.
+The siege is over. | The siege is still going on.
+The war is over. | The war is still raging.
 The ring was found by Milo. | Nobody has ever found the ring.
 Nobody has ever escaped from Black Gaol. | Mira escaped from Black Gaol.
 No one has ever seen the queen. | Odo has seen the queen.
 No thief has ever entered the vault. | A thief entered the vault.
+The fort can be entered through a tunnel. | The fort cannot be entered.
+The lock cannot be picked. | The lock can be picked with a hairpin.
 """.strip().splitlines()
 
 COMPATIBLE: Final = """
@@ -393,14 +432,14 @@ Mirl cannot cast any spells. | Mirl can play the flute.
 It never snows in Osk. | It never rains in Osk.
 It never snows in Osk. | Snow falls in Velm every winter.
 King Dor has only daughters. | Princess Lia is King Dor's daughter.
-Ulla and Sten are not related. | Ulla is Sten's friend.
-Ulla and Sten are not related. | Ulla is married to Sten.
 No man has ever climbed the Needle. | Sir Boll climbed the Tooth.
 Nobody has ever escaped from Black Gaol. | Mira escaped from Velm.
 Magda learned to ride as a child. | Magda cannot swim.
 Sable killed the wyrm all by herself. | Tobin helped to kill the troll.
 Sable killed the wyrm. | Tobin helped to kill the wyrm.
 The war is over. | The battle is still raging.
+The lock cannot be picked with a hairpin. | The lock can be picked with a dagger.
+The island can be reached by boat. | The island cannot be reached on foot.
 """.strip().splitlines()
 
 

@@ -209,10 +209,11 @@ def _objectless_actions(clause: Clause, itself: Statement) -> Iterator[Statement
             holds=not phrase.negative,
             qualifiers=clause.qualifiers(role),
         )
-        is_action = does.startswith(("does:", "did:"))
+        is_action = does.startswith(("does:", "did:", "can:"))
+        denied = group.negative or any(one.negative for one in clause.subjects)
         if is_action and not (group.ended or phrase.negative):
-            marks = itself.qualifiers if group.negative else frozenset[str]()
-            yield replace(itself, implied=True, qualifiers=marks)
+            marks = itself.qualifiers if denied else frozenset[str]()
+            yield replace(itself, implied=not group.ability, qualifiers=marks)
             named = not text_of(phrase.value).startswith(PHRASE)  # in the god Mar
             for noun in kinds_of(phrase, clause.words) if named else ():
                 name, marks = f"{does}_{role}", clause.qualifiers(role) | {"broader"}

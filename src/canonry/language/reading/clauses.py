@@ -395,7 +395,8 @@ def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> St
     tied = found.subject == subject.owner
     quantifier = found.quantifier or ("" if tied else subject.quantifier)
     denied = group.negative and quantifier == "all"  # not all letters, but some
-    if denied or (not quantifier and subject.quantity is not None):
+    counted = subject.quantity is not None and found.subject == subject.value
+    if denied or (not quantifier and counted):
         quantifier = "some"
     if not quantifier and subject.negative and subject.noun:
         quantifier = "all"
