@@ -80,7 +80,10 @@ def compiled_patterns(value: Any, key: str = "") -> Iterator[tuple[str, re.Patte
 
 def members_of(table: dict[str, Any]) -> dict[str, Any]:
     """The members of a table, with those that it makes when they are first asked for."""
-    if isinstance(table, tokens._ByLanguage):
+    if table is tokens._PATTERNS:
+        written = (data.get(n, ()) for data in tokens._DATA.values() for n in ("cased", "rewrites"))
+        return {old: table[old] for old, _new in chain.from_iterable(written)}
+    if isinstance(table, tokens._Lazy):
         return {code: table[code] for code in tokens._DATA}
     return table
 
@@ -101,7 +104,7 @@ def strays_in(path: Path) -> Iterator[int]:
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == tokens._ByLanguage.__name__:
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == tokens._Lazy.__name__:
         yield from ast.walk(node)
     yield node
     for inner in ast.iter_child_nodes(node):

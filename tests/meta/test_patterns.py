@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
+from canonry.language.reading import tokens
 from tests.meta.patterns import (
     Found,
     cpu_seconds,
     hard_texts,
     has_repetition,
+    parse_pattern,
     patterns_in,
     repeats_repetitions,
+    sample_of,
     strays_in,
     text_of,
 )
@@ -114,6 +117,33 @@ def test_every_pattern_takes_linear_time(package: str) -> None:
     }
 
     assert slow == {}
+
+
+@pytest.mark.parametrize("code", list(tokens._DATA))
+def test_each_match_of_a_rewrite_contains_its_literal(code: str) -> None:
+    changes = [one for each in tokens._CHANGES[code].values() for one in each]
+    found = [(literal, tokens._PATTERNS[old]) for literal, old, _expand in changes]
+    texts = [(literal, pattern, sample_of(parse_pattern(pattern))) for literal, pattern in found]
+    matched = [one for one in texts if one[1].search(one[2])]
+
+    assert len(matched) > len(texts) / 4
+    assert [(p.pattern, text) for literal, p, text in matched if literal not in text] == []
+    assert sum(len(literal) > 1 for literal, _pattern in found) > len(found) / 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literal"),
+    [
+        (r"\bfree of charge\b", "free of charge"),
+        (r"\b(?:was|were) killed by (?:an? )?\w+", " killed by "),
+        (r"^(@\d+@) paid( once)? for (?=it)", " paid"),
+        (r"caught|contracted", ""),
+        (r"colou?rs? are[)(|] \(red\)", "colo"),
+        (r"ab{2,3}c+d", "a"),
+    ],
+)
+def test_the_literal_of_a_pattern_is_in_all_that_it_matches(pattern: str, literal: str) -> None:
+    assert tokens.literal_in(pattern) == literal
 
 
 def test_patterns_are_compiled_at_the_top_of_a_module() -> None:

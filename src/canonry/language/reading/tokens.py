@@ -36,35 +36,64 @@ _DATA: Final[Mapping[str, Mapping[str, Any]]] = {
 """The table of each language as it is written."""
 
 
-class _ByLanguage(dict[str, Any]):
-    """Members by language, made when a text of it is first read: bench compare, start."""
+class _Lazy(dict[str, Any]):
+    """Members that are made when they are first asked for: bench compare, start."""
 
-    def __init__(self, make: Callable[[Mapping[str, Any]], object]) -> None:
+    def __init__(self, make: Callable[[str], object]) -> None:
         self.make = make
 
-    def __missing__(self, code: str) -> Any:
-        return self.setdefault(code, self.make(_DATA[code]))
+    def __missing__(self, key: str) -> Any:
+        return self.setdefault(key, self.make(key))
 
 
-_CHANGES: Final = _ByLanguage(
-    lambda data: {
-        name: tuple(
-            (re.compile(old), methodcaller("expand", new)) for old, new in data.get(name, ())
-        )
+_FORM_PART: Final = re.compile(r"\\x[0-9a-f]{2}|\\.|\{[\d,]*\}|[?*+]\??|.")
+"""The parts of a pattern: escapes, repetitions, and single characters."""
+
+
+def literal_in(pattern: str) -> str:
+    """Return the longest text that each match of a pattern contains, by its form; "" if none."""
+    runs, depth, listed = [""], 0, False
+    for part in _FORM_PART.findall(pattern):
+        listed = part == "[" or (listed and part != "]")
+        depth += 0 if listed else (part == "(") - (part == ")")
+        if part == "|" and not (depth or listed):
+            return ""
+        if part[0] in "?*{" and not listed:
+            runs[-1] = runs[-1][:-1]
+        if depth or listed or len(part) > 1 or part in ")]?*+.^$":
+            runs.append("")
+        else:
+            runs[-1] += part
+    return max(runs, key=len)
+
+
+_CHANGES: Final = _Lazy(
+    lambda code: {
+        name: [
+            (literal_in(old), old, methodcaller("expand", new))
+            for old, new in _DATA[code].get(name, ())
+        ]
         for name in ("cased", "rewrites")
     }
 )
-"""Patterns with what replaces a match. `sub` would read a template again for each text."""
-_FORMS: Final = _ByLanguage(
-    lambda data: {
-        name: re.compile("|".join(data.get(name, ())) or r"(?!)")
+"""Patterns with a text that each match contains, and what replaces it, by language.
+
+`sub` would read a template again for each text. Few patterns of a language meet a text, and only
+these are compiled.
+"""
+_PATTERNS: Final = _Lazy(lambda pattern: re.compile(pattern))  # noqa: PLW0108 - the tests look here
+_FORMS: Final = _Lazy(
+    lambda code: {
+        name: re.compile("|".join(_DATA[code].get(name, ())) or r"(?!)")
         for name in ("drop", "abbreviations", "addresses")
     }
 )
-_DATE: Final = _ByLanguage(
-    lambda data: re.compile(date_form(data["months"], data["of"], data.get("nth_days", "")))
+_DATE: Final = _Lazy(
+    lambda code: re.compile(
+        date_form(_DATA[code]["months"], _DATA[code]["of"], _DATA[code].get("nth_days", ""))
+    )
 )
-_HOUR: Final = _ByLanguage(lambda data: re.compile(hour_form(data.get("half_days", ""))))
+_HOUR: Final = _Lazy(lambda code: re.compile(hour_form(_DATA[code].get("half_days", ""))))
 LIMITS: Final = {
     name: re.compile(rf"(?i)(?<!\w)({'|'.join(e[name] for e in _DATA.values())})(?:(?<=')|\s)")
     for name in ("onsets", "limits", "spans")
@@ -311,8 +340,8 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
     plain = plain.replace("\u2026", ".")
     plain = plain.replace('"', " ").replace("\u201c", " ").replace("\u201d", " ")
     plain = _with_names(plain, names, words, mask_name)
-    for old, new in _CHANGES[words.code]["cased"]:
-        plain = old.sub(new, plain)
+    for literal, old, new in _CHANGES[words.code]["cased"]:
+        plain = _PATTERNS[old].sub(new, plain) if literal in plain else plain
     forms = _FORMS[words.code]
     plain = forms["addresses"].sub(lambda found: _mask_unknown(found[0], words, mask_name), plain)
     if "capital_nouns" not in words.flags:
@@ -323,8 +352,9 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
         idiom = forms["drop"].search(sentence.replace("@", " @ "))
         if not part.strip() or part.rstrip().endswith("?") or idiom:
             continue
-        for old, new in _CHANGES[words.code]["rewrites"]:
-            sentence = old.sub(new, sentence)
+        for literal, old, new in _CHANGES[words.code]["rewrites"]:
+            if literal in sentence:
+                sentence = _PATTERNS[old].sub(new, sentence)
         sentence = _POSSESSIVE.sub(" 's ", sentence)
         form, links = _DATE[words.code], words.sets["date_links"]
         sentence = with_dates(sentence, form, words.months, links, words.nth_days)
