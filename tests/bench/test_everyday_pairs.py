@@ -11,6 +11,8 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+The lease exists only in Bern. | The lease exists in Velm.
+The bus only stops at Bern. | The bus stops at Oslo.
 Bea trains twice a week. | Bea trains five times a week.
 The team meets monthly. | The team meets once a week.
 Bea waters the plants every day. | Bea waters the plants only once a week.
@@ -184,6 +186,9 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+Bea has no pets but a cat. | Bea has a cat.
+The bus stops at Bern. | The bus stops at Oslo.
+The lease exists only in Bern. | The book exists in Velm.
 Bea takes aspirin every day. | Bea takes aspirin twice a day.
 We meet every month. | We meet twice a month.
 Bea trains four times a month. | Bea trains once a week.

@@ -207,6 +207,7 @@ def _objectless_actions(clause: Clause, itself: Statement) -> Iterator[Statement
             attribute=f"{does}_{role}",
             value=clause.value_of(phrase),
             holds=not phrase.negative,
+            quantifier="only" if phrase.quantifier == "only" else "",
             qualifiers=clause.qualifiers(role),
         )
         is_action = does.startswith(("does:", "did:", "can:"))
