@@ -11,16 +11,21 @@ from canonry.log.items.proposals import Grade
 NAMES: Final = """
 Ada
 Admiral Sorn
+Aldo
+Ana
 Anton
 Arn
 Aune
 Bela
+Bera
 Bern
 Bert
 Black Gaol
 Black Rose
+Bo
 Bodo
 Bors
+Bram
 Brida
 Brok
 Brother Ansel
@@ -29,12 +34,15 @@ Captain Roe
 Captain Vey
 Dagna
 Dorn
+Dry Vale
 Duke Hern
 Elke
 Ella
+English
 Enno
 Ferdi
 Finn
+French
 Fritz
 Gar
 Garin
@@ -58,7 +66,9 @@ Hollow Hill
 Hook-Jan
 Hugo
 Ida
+If Bo
 Ila
+Ilo
 Ines
 Iron Circle
 Ivy
@@ -73,6 +83,7 @@ Lord Hask
 Lotte
 Magda
 Mara
+Marsh
 Meat
 Milo
 Mina
@@ -80,6 +91,7 @@ Mira
 Mirl
 Mother Ysa
 Needle
+Nell
 Nessa
 Nils
 Odo
@@ -124,6 +136,7 @@ Veit
 Veld
 Velm
 Vera
+Vesna
 Welk
 Wen
 White Rose
@@ -197,6 +210,7 @@ The sword is three feet long. | The sword measures five feet in length.
 The war lasted four years. | The war was over after two months.
 The siege lasted ten weeks. | The siege came to an end after three days.
 The siege went on for two years. | The siege lasted ten days.
+The charm lasts a day. | The charm wears off after an hour.
 The potion lasts two hours. | The effect of the potion fades after ten minutes.
 The potion lasts two hours. | The potion wears off after ten minutes.
 The truce held for six years. | The truce lasted two months.
@@ -222,6 +236,7 @@ Gerd is unconscious. | Gerd is wide awake.
 Gerd is out cold. | Gerd is awake.
 Gerd fell in the fight and is still unconscious. | Gerd is fully conscious.
 Paul came out of the battle without a scratch. | Paul was wounded in the battle.
+Paul survived the duel unhurt. | Paul was badly wounded in the duel.
 Nils came through the raid unharmed. | Nils was injured in the raid.
 Ida has never been sick. | Ida had the plague as a girl.
 Ida has never been ill. | Ida caught the red fever two years ago.
@@ -312,6 +327,7 @@ The treaty is unsigned. | Hern's signature is on the treaty.
 The letter is unsigned. | The letter is signed by Hern.
 The contract is not signed. | The contract bears the signature of Hern.
 Mirl cannot cast any spells. | Mirl can cast a fireball.
+The spell can never be undone. | The spell can be broken by a drop of blood.
 The door cannot be opened. | The door can be opened with the silver key.
 Silver cannot hurt the werewolf. | The werewolf can be wounded with silver.
 Fire cannot harm the golem. | The golem can be hurt with fire.
@@ -321,6 +337,7 @@ The ring works only at night. | The ring works by day as well.
 The lamp burns only at night. | The lamp also burns during the day.
 The owl sings only by day. | The owl sings at night too.
 The wand has no charges left. | There are three charges in the wand.
+It never snows in Osk. | Snow falls in Osk every winter.
 It never rains in the desert of Ur. | It rains in the desert of Ur every spring.
 It has never snowed in Osk. | It snowed in Osk last winter.
 King Dor has only daughters. | Prince Lio is King Dor's son.
@@ -344,6 +361,18 @@ No one has ever seen the queen. | Odo has seen the queen.
 No thief has ever entered the vault. | A thief entered the vault.
 The fort can be entered through a tunnel. | The fort cannot be entered.
 The lock cannot be picked. | The lock can be picked with a hairpin.
+It never snows in Osk. | Snow falls in Osk every winter.
+It never rains in Dry Vale. | It rains in Dry Vale every spring.
+The spell can never be undone. | The spell can be broken by a drop of blood.
+Mina does not own a cow. | One of the cows in the barn belongs to Mina.
+Hugo has no dog. | Two of the dogs belong to Hugo.
+Not one of the six thieves escaped. | Three of the six thieves got away.
+Milo got away. | Milo did not escape.
+There is no poison in the wine. | The wine is poisoned.
+There is poison in the soup. | The soup is not poisoned.
+Aldo survived the duel without a scratch. | Aldo was badly injured in the duel.
+The mill was founded by Marsh and nobody else. | The mill was founded by Vesna.
+The song was written by Ilo and no one else. | The song was written by Bera.
 """.strip().splitlines()
 
 COMPATIBLE: Final = """
@@ -440,6 +469,55 @@ Sable killed the wyrm. | Tobin helped to kill the wyrm.
 The war is over. | The battle is still raging.
 The lock cannot be picked with a hairpin. | The lock can be picked with a dagger.
 The island can be reached by boat. | The island cannot be reached on foot.
+Mina does not own a cow. | One of the horses in the barn belongs to Mina.
+It never snows in Osk. | Snow falls in Velm every winter.
+There is no poison in the wine. | The soup is poisoned.
+Hugo has no dog. | Two of the cats belong to Hugo.
+Hugo has no dog. | Two of the dogs bit Hugo.
+The spell can never be undone. | The knot can be undone with a knife.
+Aldo survived the duel without a scratch. | Aldo was badly injured in the war.
+All of the thieves were caught. | Two of the guards got away.
+Bram has a wooden leg in his shop. | Bram has both legs.
+The table has a wooden leg. | The table has four legs.
+Ana was at the wedding. | Ana was at home.
+Ana missed her brother. | Ana attended the wedding.
+The bridge is gone from my memory. | The bridge is still standing.
+The old bridge is nearly gone. | The old bridge is still standing.
+Ana has almost never been ill. | Ana was ill last year.
+Ana had a fever of ideas. | Ana has never been ill.
+Ana dreamt that she lost the duel. | Ana has never lost a duel.
+They say that Kord betrayed the party. | Kord has always been loyal to the party.
+Bo might have been in prison. | Bo has never been in prison.
+If Bo steals again, he will go to prison. | Bo has never been in prison.
+Bo has spent two years in Osk. | Bo has never been in prison.
+Bo spent two years building a prison. | Bo has never been in prison.
+Bo is in his element. | Bo is fifty years old.
+Ten people live in the tower. | The village has a population of two hundred.
+The spell lasts an hour. | Ana lasted ten minutes.
+It is forbidden to run in the hall. | Everyone may run in the yard.
+Nothing is forbidden in Osk. | Slavery is legal in Osk.
+Ana learned to swim. | Ana cannot sail.
+Ana never learned to swim. | Ana can ride.
+Ana wants to learn to swim. | Ana cannot swim.
+Bo got away with murder. | Bo is imprisoned.
+The letter is in English. | The book is in French.
+The chest is in the cellar. | The chest is written in French.
+Only Ana can see the ghost. | Everyone can see the tower.
+Bo is held in high esteem by the orcs. | Bo is free.
+The meeting is being held in Osk. | The meeting is free.
+The tower is locked up for the night. | Bo is free.
+Ana was beaten by thugs in the street. | Ana has never lost a fight.
+Both of Nell's parents are dead. | Nell's uncle is alive.
+Nell's father is dead. | Nell's mother is alive.
+The fire died after an hour. | The spell lasts ten minutes.
+Ida has no help. | Ida killed the wyrm without any help.
+Fire cannot harm the golem. | The golem can be hurt with acid.
+The golem is immune to fire. | The golem is immune to acid.
+Ana has two good friends. | Ana lost her left eye.
+The ship has lost two men. | The ship has ten men.
+Ten men sit on the wall. | The wall has two members.
+King Dor has only daughters. | Prince Lio is King Dor's nephew.
+The war is over. | The war lasted three years.
 """.strip().splitlines()
 
 
