@@ -11,6 +11,10 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+Bea has two kids. | Bea is the mother of three children.
+School starts at 8 every day. | On Mondays school doesn't start until 9.
+Bea sees patients every weekday. | Bea doesn't see patients on Fridays.
+The form is due on 15 April. | The form isn't due until the end of May.
 The lease exists only in Bern. | The lease exists in Velm.
 The bus only stops at Bern. | The bus stops at Oslo.
 Bea trains twice a week. | Bea trains five times a week.
@@ -186,6 +190,8 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+Bea sees patients every weekday. | Bea doesn't see patients on Sundays.
+Bea is the mother of three children. | Bea has a dog.
 Bea has no pets but a cat. | Bea has a cat.
 The bus stops at Bern. | The bus stops at Oslo.
 The lease exists only in Bern. | The book exists in Velm.

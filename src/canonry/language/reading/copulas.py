@@ -104,7 +104,7 @@ def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Ite
 def _counted_kin(about: str, kin: str, inner: Nominal | None) -> Iterator[Statement]:
     """Yield that somebody has kin, and how many: `a mother`, `the mother of three`."""
     yield make_statement(about, f"has:{kin}", PHRASE + kin)
-    if inner is not None and inner.quantity and not inner.words:
+    if inner is not None and inner.quantity and inner.noun in {"", kin}:
         yield make_statement(about, f"count:{kin}", inner.quantity)
 
 
