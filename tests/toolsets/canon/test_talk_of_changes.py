@@ -392,3 +392,26 @@ async def test_a_restated_fact_begins_again_after_another_value() -> None:
 
     held = [await home.holding_statements("Box", at=at) for at in ("1404", "1406", "1413")]
     assert held == [{"Bo owns the Box"}, {"Ana owns the Box"}, {"Bo owns the Box"}]
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "ended"),
+    [
+        ("Radek owns a blue van.", "Radek sold the van to Simone.", True),
+        ("Radek has a blue van.", "Simone bought the van from Radek.", True),
+        ("Radek has a boat.", "Radek sold his boat.", True),
+        ("Radek has a blue van.", "Radek sold the red van.", False),
+        ("Radek has a blue van.", "Radek sold a van to Simone.", False),
+        ("Radek has a dog.", "Radek sold his cat.", False),
+        ("Radek has two dogs.", "Radek sold one dog.", False),
+        ("Radek has a van.", "Simone sold the van.", False),
+        ("Radek has a van.", "Radek wants to sell the van.", False),
+    ],
+)
+async def test_who_sells_the_only_one_has_it_no_longer(held: str, said: str, ended: bool) -> None:
+    talk = await start_talk(Radek="character", Simone="character")
+    await talk.propose_text(held)
+
+    reply = await talk.propose_text(said)
+
+    assert ("ends" in reply["verdicts"][0]) is ended

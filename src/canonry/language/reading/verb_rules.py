@@ -60,6 +60,15 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
                 narrow = clause.qualifiers(*used) if group.negative else frozenset[str]()
                 if made is not None and made.value != f"{PHRASE}{clause.when}":  # left in spring
                     yield replace(made, qualifiers=narrow)
+                    yield from _had_until_then(made, whose)
+
+
+def _had_until_then(made: Statement, whose: ClauseEnd) -> Iterator[Statement]:
+    """Yield that an owner no longer has one: who owns a blue van, and sells the van."""
+    noun = "" if isinstance(whose, str) or whose.quantity else whose.noun
+    if noun and made.attribute == "owner" and made.phase is Phase.ENDS:
+        what = " ".join(mark for mark in made.subject.split() if not mark.startswith("of:"))
+        yield replace(made, subject=str(made.value), attribute=f"has:{noun}", value=what)
 
 
 def _rule_ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
