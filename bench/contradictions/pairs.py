@@ -14,6 +14,7 @@ SETS: Mapping[str, Sequence[Path]] = {
     "statements": (FOLDER / "statements.jsonl", FOLDER / "statements_kept.jsonl"),
     "everyday": (FOLDER / "everyday.jsonl", FOLDER / "everyday_kept.jsonl"),
     "classes": (FOLDER / "classes.jsonl", FOLDER / "classes_kept.jsonl"),
+    "spoken": (FOLDER / "spoken.jsonl", FOLDER / "spoken_kept.jsonl"),
 }
 """The files of each set of pairs; of all but the first, the kept half has a file of its own."""
 

@@ -25,6 +25,8 @@ def measure_grades(name: str) -> Measured:
         ("everyday", Half.KEPT, 0.98, 0.78, 0.98),
         ("classes", Half.DEVELOP, 0.97, 0.57, 0.99),
         ("classes", Half.KEPT, 0.98, 0.46, 0.99),
+        ("spoken", Half.DEVELOP, 0.97, 0.8, 0.98),
+        ("spoken", Half.KEPT, 0.91, 0.51, 0.98),
         ("pairs", Half.DEVELOP, 0.97, 0.79, 0.98),
         ("pairs", Half.KEPT, 0.93, 0.6, 0.98),
     ],
@@ -46,6 +48,9 @@ def test_a_reported_contradiction_is_one(
         ("statements", "es", 0.6),
         ("statements", "fr", 0.9),
         ("everyday", "fr", 0.8),
+        ("spoken", "de", 0.45),
+        ("spoken", "es", 0.55),
+        ("spoken", "fr", 0.6),
     ],
 )
 def test_other_languages_are_read_by_the_same_code(name: str, language: str, recall: float) -> None:
