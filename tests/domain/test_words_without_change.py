@@ -77,6 +77,12 @@ def test_one_of_two_alternatives_is_neither(text: str) -> None:
         "Ana está muerta, dijo Bo.",
         "Ana ist tot, sagt Bo.",
         "When Ana dies, Bo inherits.",
+        "Bo wants to quit his job.",
+        "Bo hopes he has recovered by Sunday.",
+        "Bo never got over it.",
+        "Bo might be made redundant.",
+        "Ana will graduate next year.",
+        "Ana never reopened.",
     ],
 )
 def test_speech_and_expectations_are_not_facts(text: str) -> None:
