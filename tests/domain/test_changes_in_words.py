@@ -166,6 +166,8 @@ OVER = [
     ("Ana has turned on Velm.", "Velm", "ally", "Ana-1"),
     ("Ana tore up the pact with Velm.", "Velm", "ally", "Ana-1"),
     ("Ana surrendered to Bo.", "Bo", "enemy", "Ana-1"),
+    ("The war between Ana and Bo is over.", "Ana", "enemy", "Bo-1"),
+    ("Ana went home from hospital in a wheelchair.", "Ana", "is:in_hospit", "~hospit"),
     ("Bo was drunk yesterday.", "Bo", "sobriety", "drunk"),
 ]
 
