@@ -259,6 +259,7 @@ class SliceView:
     __slots__ = (
         "_referred",
         "_slice",
+        "keys_read",
         "policy",
         "read",
         "space",
@@ -274,6 +275,8 @@ class SliceView:
         self._referred: dict[Reference, StoredItem | None] = {}
         self.statements_read: dict[int, tuple[object, tuple[Statement, ...]]] = {}
         """The statements of each content that was read, by the identity of the content."""
+        self.keys_read: dict[int, tuple[object, frozenset[str]]] = {}
+        """The keys of statements that were compared, by the identity of the statements."""
         self.policy, self.space = policy, known.space
         self.read: set[str] = set()
         self.wanted: set[Lookup] = set()

@@ -5,7 +5,7 @@ form here, so that the gates compare them by attribute and value.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain, takewhile
@@ -457,8 +457,11 @@ class StandingStatement:
     item: Fact | Relation | None = None
 
 
-def keys_of_conflicting(statements: Iterable[Statement], view: SliceView) -> frozenset[str]:
-    """Return the keys of the facts that may contradict these statements."""
+def keys_of_conflicting(statements: Sequence[Statement], view: SliceView) -> frozenset[str]:
+    """Return the keys of the facts that may contradict these statements; read once by a view."""
+    known = view.keys_read.get(id(statements))
+    if known is not None:
+        return known[1]
     keys: set[str] = set()
     for one in statements:
         entry = find_attribute(one.attribute)
@@ -482,7 +485,8 @@ def keys_of_conflicting(statements: Iterable[Statement], view: SliceView) -> fro
             whole = one.quantifier == "sole" or one.subject == ANYBODY
             keys |= {one.value_key} if whole else {timeline_key(ANYBODY, one.attribute)}
             keys.add(replace(one, quantifier="sole").sole_key or "")
-    return frozenset(keys - {""})
+    view.keys_read[id(statements)] = statements, frozenset(keys - {""})
+    return view.keys_read[id(statements)][1]
 
 
 def _keys_of_leaving(one: Statement, view: SliceView) -> set[str]:
@@ -509,7 +513,11 @@ def _end_of_others(one: Statement) -> str:
 
 def _resting_on(one: Statement) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the attributes that end with a statement, those of roles apart."""
-    table, end = current_attributes(), _end_of_others(one)
+    return _names_resting(_end_of_others(one), current_attributes())
+
+
+@lru_cache(maxsize=1024)  # searches the whole table of attributes
+def _names_resting(end: str, table: AttributeTable) -> tuple[tuple[str, ...], tuple[str, ...]]:
     named = tuple(each.name for each in table.attributes.values() if end in each.rests_on)
     roles = word_table("en").sets["roles"] if end in table.families["role"].rests_on else ()
     return named, tuple(f"role:{word}" for word in roles)
