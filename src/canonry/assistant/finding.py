@@ -71,7 +71,7 @@ from canonry.values.state_tags import is_gone
 from canonry.values.statements import Phase
 
 _FEW: Final = 3  # the most rows about the subjects of a search that nothing answers
-_SHARED: Final = 2  # if a row has more words, and all, rows with one of them do not answer
+_SHARED: Final = 2  # beside a row with all of more words, a row with one of them is no answer
 _STATEMENTS: Final = frozenset({FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION})
 _NOT_READ: Final = frozenset({"id", "kind", "disputed", "space", "for"})
 _READ_WHOLE: Final = ("text", "description", "summary")
