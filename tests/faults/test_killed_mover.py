@@ -30,14 +30,13 @@ MOVER = """
 import sys
 from contextlib import contextmanager
 import canonry.canon.maintenance.log_transfer as log
-from canonry.cli import main
-from canonry.cli import maintenance as store
+from canonry.cli import main, options
 
 @contextmanager
 def told(what):
     yield lambda done, total: print(what, done, flush=True)
 
-store.show_progress, log.BATCH = told, int(sys.argv[1])
+options.show_progress, log.BATCH = told, int(sys.argv[1])
 main(["move", *sys.argv[2:]])
 """
 """The command, which says after each page how far it is."""

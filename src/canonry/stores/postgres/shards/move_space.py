@@ -135,6 +135,18 @@ async def drop_stage(db: PgConnection, database: Database, space: SpaceId) -> No
     await db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(staged))
 
 
+async def insert_staged(db: PgConnection, database: Database, space: SpaceId) -> None:
+    """Insert the collected records into the store's tables, while the space is still fenced."""
+    staged = sql.Identifier(staged_in(database, space)).as_string(db)
+    await run_statement(db, ledger.ENTER, (database.name,))
+    await run_statement(
+        db,
+        f"INSERT INTO commits ({_COMMITS}) SELECT {_COMMITS} FROM {staged}.commits"
+        " ORDER BY position",
+    )
+    await run_statement(db, _ARRIVED.format(staged=staged))
+
+
 async def delete_moved(server: Server, space: SpaceId) -> None:
     """Delete the records that a moved space left; the fence stays for outdated writers."""
     async with moving_connection(server.database) as db, db.transaction():
@@ -313,15 +325,7 @@ class _SpaceMove:
             moving_connection(source) as here,
             there.transaction(),
         ):
-            # The space is still fenced.
-            staged = sql.Identifier(staged_in(target, self.space)).as_string(there)
-            await run_statement(there, ledger.ENTER, (target.name,))
-            await run_statement(
-                there,
-                f"INSERT INTO commits ({_COMMITS}) SELECT {_COMMITS} FROM {staged}.commits"
-                " ORDER BY position",
-            )
-            await run_statement(there, _ARRIVED.format(staged=staged))
+            await insert_staged(there, target, self.space)
             done = await self._copy_missing(there, ORIGIN, digests)
             async with here.transaction():
                 await run_statement(here, ledger.ENTER, (source.name,))
