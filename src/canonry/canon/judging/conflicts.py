@@ -303,7 +303,7 @@ def _only_clash(case: _Case) -> StatementClash | None:
     return case.make_clash(f"Only {case.display_name(str(only.value))} is said to be so.")
 
 
-_MONTH, _ROUGHLY = 2_629_746.0, 0.1
+_MONTH, _ROUGHLY = 2_629_746.0, 0.1  # seconds of a mean month, and how far months differ
 _MONEY: Final = frozenset({"euro", "dollar", "sterling", "franc"})
 
 _ANYWHERE: Final = frozenset({"location", "origin"})
