@@ -187,10 +187,13 @@ class View:
         found = [e for e in before if isinstance(e, Statement) and e.attribute in names]
         found = [e for e in found if e.modality == new.modality]
         one = [e for e in found if dead or not self.table[e.attribute].many or e.value == new.value]
+        spans = (e.span for e in before if isinstance(e, Scene) and e.span)
+        present = max((span[0] for span in spans), default=inf)
         beside = [
             keys[e.id][:2]
             for e in one
             if e.id not in retracted
+            and keys[e.id][0] <= present
             and own & {e.subject, e.value if self.table[e.attribute].symmetric else e.subject}
         ]
         return max(beside, default=(-inf, 0))

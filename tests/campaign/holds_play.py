@@ -138,6 +138,8 @@ class PlotRun:
     wrong: list[str] = field(default_factory=list)
     words: dict[str, Statement] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)
+    marks: list[tuple[int, int]] = field(default_factory=list)
+    """The number of steps done and the position of the log, after each step."""
     checks: int = 0
     step: int = 0
 
@@ -173,6 +175,19 @@ class PlotRun:
                     await self.compare_reads(View(TABLE, log, viewer=viewer), driver, reader)
             if self.wrong:
                 return
+            self.marks.append((len(self.done), max(at for _, at in await self.driver.heads())))
+        await self.compare_earlier_reads()
+
+    async def compare_earlier_reads(self) -> None:
+        """Compare some readings as known after each earlier step."""
+        played, last = play_plot(tuple(self.done)), self.marks[:-1]
+        self.times = 3
+        for count, position in last:
+            for reader, driver in {"": self.driver, **self.drivers}.items():
+                viewer = frozenset({reader}) if reader else KEEPER
+                view = View(TABLE, played.log, viewer=viewer, known=played.lengths[count - 1])
+                if count and not self.wrong:
+                    await self.compare_reads(view, driver, reader, position)
 
     async def open_scene(self, scene: Scene) -> None:
         """Tell a turn of a new scene, at its time if it has one."""
@@ -312,14 +327,18 @@ class PlotRun:
                 self.items[own] = verdict["id"]
                 self.said.setdefault(verdict["id"], []).append(claims[own])
 
-    async def compare_reads(self, view: View, driver: ToolDriver, reader: str) -> None:
+    async def compare_reads(
+        self, view: View, driver: ToolDriver, reader: str, position: int | None = None
+    ) -> None:
+        """Compare readings at many times, as known at a position of the log."""
         asked = {s.attribute for s in view.log if isinstance(s, Statement)}
-        moments: list[int | str | None] = [None, *range(1394, 1418, 2), *self.turns]
-        if self.times is not None and self.step < len(self.plot):
+        scenes = [each.id for _, each in view.entries if isinstance(each, Scene)]
+        moments: list[int | str | None] = [None, *range(1394, 1418, 2), *scenes]
+        if self.times is not None and (self.step < len(self.plot) or position is not None):
             moments = Random(self.checks).sample(moments, min(self.times, len(moments)))
         for at in moments:
             for name in sorted({s for a in asked for s in VALUES[a][0]}):
-                shown = await self.read_page(driver, name, at, view)
+                shown = await self.read_page(driver, name, at, view, position)
                 for attribute in sorted(a for a in asked if name in VALUES[a][0]):
                     answer = view.answer_about(
                         name, attribute, at + 0.9 if isinstance(at, int) else at
@@ -328,15 +347,21 @@ class PlotRun:
                     model = set(answer.values)
                     if model != shown.get(attribute, set()):
                         self.wrong.append(
-                            f"{name}.{attribute} at {at} to {reader}: model {model},"
-                            f" tools {shown.get(attribute, set())}"
+                            f"{name}.{attribute} at {at} to {reader} as known at {position}:"
+                            f" model {model}, tools {shown.get(attribute, set())}"
                         )
 
     async def read_page(
-        self, driver: ToolDriver, name: str, at: int | str | None, view: View
+        self,
+        driver: ToolDriver,
+        name: str,
+        at: int | str | None,
+        view: View,
+        position: int | None,
     ) -> dict[str, set[str]]:
         """The values that a page shows of an entity, by attribute."""
         moment = {} if at is None else {"at": f"{at}-12-31" if isinstance(at, int) else at}
+        moment |= {} if position is None else {"as_known_at": str(position)}
         reply = await driver.call("get", of=name, full=True, **moment)
         own = view.root_of(name)
         found: dict[str, set[str]] = {}

@@ -180,7 +180,8 @@ def _without_corrected(
     dated = moment.at is not None or moment.position.scene
     if not dated and not isinstance(content, Unreadable):  # it follows what its timelines told
         said, reported = statements_of(content, view), moment.position.told
-        reached = time_reached(said, reported, proposal.created_at, view)
+        now = proposal.created_at if candidate.present is None else candidate.present
+        reached = time_reached(said, reported, now, view)
         candidate = replace(candidate, reached=reached)
     named = getattr(candidate.content, "replaces", None)
     wrong = None if named is None else view.referred_item(named)
@@ -425,6 +426,7 @@ class Judging:
 
     def _judge_on(self, candidate: Candidate, known: slices.Slice) -> Judgement:
         by, new_id = self.caller.actor.agent_id, self.new_ids.get(candidate.proposal.id)
+        candidate = replace(candidate, present=self.canon.viewpoint.clock)
         return decide_candidate(candidate, known, self.canon.policy, decided_by=by, new_id=new_id)
 
     def apply_decision(self, judgement: Judgement, position: Position) -> None:

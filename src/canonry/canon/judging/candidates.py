@@ -41,7 +41,8 @@ class Candidate:
 
     `declared` holds those names if the proposal declares the name of an entity itself. `corrects`
     is the wrong item, whose time a correction without a time has. `order_candidates` sets that it
-    `acts`. `reached` is the latest time on the timelines of a proposal without a time and a scene.
+    `acts`. `reached` is the latest time on the timelines of a proposal without a time and a scene,
+    up to the `present` of the space, which is by default the time of the proposal.
     """
 
     proposal: Proposal
@@ -51,6 +52,7 @@ class Candidate:
     corrects: Fact | Event | Relation | None = None
     acts: bool = False
     reached: Instant | UnsetType | None = UNSET
+    present: Instant | None = None
     moment: Moment = field(init=False)
     """The moment of the content, for comparison."""
     evidence: tuple[Evidence, ...] = field(init=False)

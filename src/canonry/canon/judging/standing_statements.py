@@ -575,7 +575,7 @@ def time_reached(
 ) -> Instant | None:
     """Return the latest time on the timelines of statements, as recorded before position `before`.
 
-    Outside of scenes, what is stated for a time after `now` is a plan, and nobody has reached it.
+    A time of its own after `now` is planned: nobody has reached it.
     """
     claims = tuple(statements)
     named = {one.subject for one in claims if find_attribute(one.attribute).exclusive}
@@ -587,11 +587,11 @@ def time_reached(
         held = [one.statement for one in standings_of(item, view)] if dated else []
         if any(_share_timeline(one, claim) for one in held for claim in claims):
             moments.append(item.moment)
-    moments = [one for one in moments if one.position.told < before]
-    times = [at for one in moments if isinstance(at := time_of(one), int)]
-    if not any(one.position.scene for one in moments):
-        times = [at for at in times if at <= now]
-    return max(times, default=None)
+    known = [(time_of(one), one.position) for one in moments if one.position.told < before]
+    times = [(at, one) for at, one in known if isinstance(at, int)]
+    return max(
+        (at for at, one in times if at <= now or (one.scene and not one.dated)), default=None
+    )
 
 
 def _share_timeline(held: Statement, claim: Statement) -> bool:

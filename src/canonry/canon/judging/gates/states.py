@@ -60,6 +60,7 @@ from canonry.values.calendars.reckoning import GREGORIAN, span_of
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
 from canonry.values.merge_policies import TagChange
 from canonry.values.moments import Instant, Moment, are_simultaneous, is_same_scene
+from canonry.values.moments import time_of as clock_of
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, highest_authority
 from canonry.values.state_tags import ended_by, excluded_by, is_gone, normal_tag
@@ -549,7 +550,7 @@ def _object_to_dead(
             continue
         held = state_tags.held_tag_of(view, entity, change)
         # Of an end without a date and an act with one, nobody said which came first.
-        unordered = now.at is not None and change.moment.at is None
+        unordered = isinstance(clock_of(now), int) > isinstance(clock_of(change.moment), int)
         certain = certain and acts and not unordered
         verb = "acts in it" if acts else "is involved in it"
         yield Objection(
