@@ -159,6 +159,7 @@ def _answers_in(
 
     subjects: defaultdict[str, set[str]] = defaultdict(set)
     has: dict[str, set[str]] = {}
+    both: dict[str, Collection[str]] = {}
     texts = {each.id for each in items if isinstance(each, Entity) and _is_bare_text(each)}
     for row, item in zip(rows, items, strict=True):
         parts = [each for name, each in row.items() if name not in _NOT_READ]
@@ -167,6 +168,7 @@ def _answers_in(
         names = row.get("about", [row["name"]] if own else [])
         if isinstance(item, Relation):  # the words beside its type are names
             names = str(row["says"]).split(f" {item.rel_type.replace('_', ' ').lower()} ")
+        both[row["id"]] = names
         for name in names:
             subjects[name] |= words_in((name, row.get("type", "")))
     named = {name: its for name, its in subjects.items() if its}
@@ -177,10 +179,12 @@ def _answers_in(
     informative = {each for each in asked if not each.isdecimal()} or {*asked}
     most = max((len(each & informative) for each in has.values()), default=0)
     least = 2 if not listed and _SHARED < most == len(informative) else 1
-    good = [e for e in rows if len(has[e["id"]] & informative) >= least or e["id"] in strong]
+    tied = {i for i, names in both.items() if len(named) > 1 and named.keys() <= {*names}}
+    best = {i for i in tied if not informative} | {*strong}
+    good = [e for e in rows if len(has[e["id"]] & informative) >= least or e["id"] in best]
     if not informative and "where" in terms_of(text):
         good = [e for e in rows if PLACING & {*terms_of(str(e.get("says")))}]
-    good = good or [e for e in rows if 1 < len(named) == len(named.keys() & e.get("about", ()))]
+    good = good or [e for e in rows if e["id"] in tied]
     good = [row for row in good if "refused" not in row] or good
     said = [each for row in good if row["kind"] in _STATEMENTS for each in stems_of(row["says"])]
     quoted = {row["says"] for row in good if row["kind"] == "passage"}

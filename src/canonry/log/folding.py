@@ -1,6 +1,6 @@
 """Fold entries into items, and the keys that they touch."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -119,22 +119,17 @@ def collides(reads: frozenset[str], touched: AbstractSet[int]) -> bool:
     return ANY in reads or _ANYTHING in touched or not touched.isdisjoint(map(key_hash, reads))
 
 
-def _keys_of_entity(item: Entity) -> Iterator[str]:
-    yield listing_key("entity", item.space)
-    yield from (name_key(item.entity_type, name) for name in item.known_as)
-
-
-def _keys_of_relation(item: Relation) -> Iterator[str]:
-    yield from map(relations_key, (item.from_id, item.to_id))
-    if item.rel_type in WORLD_RELATIONS:
-        yield edge_key(item.from_id, item.rel_type)
-
-
 _KEYS_OF: Final[Mapping[type, Callable[[Any], Iterable[str]]]] = {
     Space: lambda _: (SPACES,),
-    Entity: _keys_of_entity,
+    Entity: lambda thing: (
+        listing_key("entity", thing.space),
+        *(name_key(thing.entity_type, name) for name in thing.known_as),
+    ),
     Observation: lambda _: (),
-    Relation: _keys_of_relation,
+    Relation: lambda thing: (
+        *map(relations_key, (thing.from_id, thing.to_id)),
+        *((edge_key(thing.from_id, thing.rel_type),) if thing.rel_type in WORLD_RELATIONS else ()),
+    ),
     Fact: lambda thing: (
         *(statement_key(thing.statement), listing_key("fact", thing.space)),
         *map(facts_key, thing.involved),

@@ -178,3 +178,26 @@ async def test_a_later_single_holder_ends_the_earlier_one(relation: str) -> None
     listed = [(e["says"], "until" in e) for e in found if relation.lower() in e["says"]]
     first, then = (f"{who} {relation.lower()} Silver lantern" for who in ("Odo Brand", "Tam Wick"))
     assert listed == [(then, False), (first, True)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["which car do the Bergs own", "which car do the Bergs have", "the Bergs and the car"],
+)
+async def test_a_question_of_two_names_finds_what_ties_them(
+    driver: ToolDriver, question: str
+) -> None:
+    await driver.call("open", name="Street")
+    claims = [
+        {"kind": "entity", "name": "The Bergs", "type": "family"},
+        {"kind": "entity", "name": "VW Golf", "type": "car"},
+        {"kind": "relation", "from": "The Bergs", "type": "OWNS", "to": "VW Golf"},
+    ]
+    await driver.call("propose", said="The Bergs own a VW Golf.", claims=claims)
+    recall = driver.canon.find_service(RecallServices).recall
+    assert recall is not None
+    await index_all(recall)
+
+    found = (await driver.call("find", text=question))["found"]
+
+    assert "The Bergs owns VW Golf" in [row.get("says") for row in found]
