@@ -402,15 +402,12 @@ async def corrected_values(
         name = _SAYS.get(claim["field"], claim["field"])
         known = {**properties_of(entity), NAME: entity.name}
         values = [claim["value"], *([known[name]] if known.get(name) else [])]
-        texts = [cut_text(_value_text(each), full=False).rstrip(".") for each in values]
+        written = [e if isinstance(e, str) else encode_json(e).decode() for e in values]
+        texts = [cut_text(each, full=False).rstrip(".") for each in written]
         change_text = " instead of ".join(dict.fromkeys(texts))
         known_now = "Known already: " if len(texts) > len({*texts}) else ""
         sentences[n] = f"{known_now}{entity.name}'s {name.replace('_', ' ')}: {change_text}"
     return sentences
-
-
-def _value_text(value: Any) -> str:
-    return value if isinstance(value, str) else encode_json(value).decode()
 
 
 def require_members(claim: Mapping[str, Any], number: int) -> None:

@@ -39,7 +39,7 @@ from canonry.assistant.reviewing import judge_waiting, outcomes_of
 from canonry.assistant.rows import Row, cut_text, rows_of, without_empty
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.undoing import what_items_say
-from canonry.assistant.wording import COUNTED, HINTS
+from canonry.assistant.wording import CHANGING, COUNTED, HINTS, OUTCOMES
 from canonry.canon.canonization.decide_proposals import KNOWN, ProposalVerdict, verdict_on
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import ProposeRequest, propose_changes
@@ -489,7 +489,13 @@ def _verdict_reply(
         _verdict_row(claim, each, written) for claim, each in zip(claims, verdicts, strict=True)
     ]
     left = [row for row in rows if row["verdict"] != "accepted"]
-    note = " ".join(outcomes_of(verdicts, later, written=written))
+    new = [e.compared and not (e.ends or e.graded or KNOWN in e.rationale) for e in verdicts]
+    said = [row["claim"] if row["verdict"] == "accepted" else "" for row in rows]
+    idle = [
+        text for text, is_new in zip(said, new, strict=True) if is_new and CHANGING.search(text)
+    ]
+    more = [f"{OUTCOMES['idle'][not written]}: {join_first(idle)}."] if idle else []
+    note = " ".join((*outcomes_of(verdicts, later, written=written), *more))
     reply: Row = {} if written else {"written": False}
     reply |= without_empty({"note": note}) | {"verdicts": rows}
     return reply | ({"hint": _advice_for(left, written)} if left else {})

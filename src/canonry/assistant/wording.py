@@ -25,6 +25,7 @@ VALUES, DONE, ID_LISTS = (_TABLE[e] for e in ("values", "done", "listed"))
 """Values in games with those of other spaces; words for verdicts; what became of listed items."""
 _SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
 _OF_GAMES: Final = re.compile("|".join(map(re.escape, sorted(_SENTENCES, key=len, reverse=True))))
+CHANGING: Final = re.compile(rf"\b(?:{_TABLE['changing']})\b", re.IGNORECASE)
 _MEMBERS: Final = frozenset({"audience", "authority", "for", "more_known_to", "rule"})
 
 

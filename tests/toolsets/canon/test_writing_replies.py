@@ -377,3 +377,25 @@ async def test_a_recorded_text_is_named_as_found_and_account_secrets_are_kept() 
     assert kept["note"] == "Accepted 1 of 1, only for the owner."
     assert "more readers" not in kept.get("hint", "")
     assert first["title"] == again["title"] == "Bell lore.txt"
+
+
+@pytest.mark.parametrize(
+    ("says", "idle"),
+    [
+        ("Tamar no longer keeps the lamp book", True),
+        ("Tamar keeps the oil book instead of the lamp book", True),
+        ("The lamp book is now kept by Tamar", True),
+        ("Tamar keeps the lamp book", False),
+        ("Tamar no longer lives in Ostry", False),
+    ],
+)
+async def test_a_reply_says_that_a_change_ended_nothing(says: str, idle: bool) -> None:
+    driver = make_driver()
+    await driver.call("open", name="Lamps")
+    claims = [{"kind": "entity", "name": "Tamar", "type": "person"}]
+    claims.append({"kind": "fact", "says": "Tamar lives in Ostry"})
+    await driver.call("propose", said="Tamar lives in Ostry.", claims=claims)
+
+    reply = await driver.call("propose", said=says, claims=[{"kind": "fact", "says": says}])
+
+    assert (f"Ended nothing that was told: {says}." in reply["note"]) is idle, reply["note"]

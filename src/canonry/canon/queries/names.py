@@ -463,7 +463,10 @@ async def find_mentioned(
     pages = dict(await _find_identified(canon, space, dict.fromkeys(keys.values())))
     if of_records and (parts := {f"{e.form} ": keys[e] for e in written if e.part}):
         for form, page in (await _find_identified(canon, space, parts, begins=True)).items():
-            pages.setdefault(parts[form], _only_people(page))
+            persons = [
+                e for e in page.items if narrative_type(e.entity_type) is EntityType.CHARACTER
+            ]
+            pages.setdefault(parts[form], Page(items=persons, total=len(persons)))
     plain = plain_signs(text)
     found: dict[str, EntityId | None] = {}
     unclear: dict[str, Sequence[Entity | str]] = {}
@@ -511,11 +514,6 @@ async def _find_identified(
         spaces=frozenset((space,)), keys=tuple(keys), begins=begins, limit=CANDIDATES
     )
     return await canon.state.entities_identified(query) if query.keys else {}
-
-
-def _only_people(page: Page[Entity]) -> Page[Entity]:
-    people = [e for e in page.items if narrative_type(e.entity_type) is EntityType.CHARACTER]
-    return Page(items=people, total=len(people))
 
 
 def _owners_of(
