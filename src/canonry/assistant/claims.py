@@ -139,10 +139,11 @@ def reword_errors(claims: Sequence[Mapping[str, Any]]) -> AbstractContextManager
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cited:
-    """The default evidence and the authority of the claims of a call."""
+    """The default evidence and authority of the claims of a call, and those of other evidence."""
 
-    evidence: tuple[Evidence, ...] = ()
-    authority: Authority = Authority.SYSTEM
+    evidence: tuple[Evidence, ...]
+    authority: Authority
+    choose: Callable[[Sequence[Evidence]], Awaitable[Authority]]
 
 
 @dataclass(slots=True)
@@ -225,7 +226,7 @@ class ClaimReader:
             content=content,
             evidence=evidence,
             confidence=float(claim.get("confidence", CONFIDENCE)),
-            authority=self.cited.authority,
+            authority=await self.cited.choose(own) if own else self.cited.authority,
         )
 
     async def _other_entities(self, named: Sequence[str], about: Sequence[str]) -> list[str]:

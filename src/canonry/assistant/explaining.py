@@ -199,17 +199,11 @@ def _field_row(field: FieldExplained, sources: Mapping[str, log.StoredItem], pag
             "by": _source_title(source := sources.get(observed.observation.source_id or "")),
             "source": observed.observation.source_id,
             "seen": render_instant(observed.observation.seen_at),
-            **_grounds_of(source),
+            **{n: e for n in _GROUNDS if (e := getattr(source, "properties", {}).get(n))},
         }
         for observed in field.observed[: _OBSERVED * (1 + 3 * page.full)]
     ]
     return {"field": field.field, "value": field.value, "because": field.reason, "said": values}
-
-
-def _grounds_of(source: log.StoredItem | None) -> Row:
-    """Return the reason, evidence, authority and confidence that a source was given with."""
-    properties = source.properties if isinstance(source, Source) else {}
-    return {name: properties[name] for name in _GROUNDS if properties.get(name)}
 
 
 def _source_title(item: log.StoredItem | None) -> str:

@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from canonry.assistant.aliases import claim_by_kind
@@ -69,6 +71,7 @@ from canonry.log.observations import ids_in
 from canonry.values.attributes.table import attribute_of_relation, find_attribute
 from canonry.values.audience import EVERYBODY, Audience, audience_covers, audience_in, narrowest
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, NotSupported
+from canonry.values.ids import SceneId
 from canonry.values.json_values import encode_json, fold_text
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
@@ -341,8 +344,8 @@ async def _propose_judged(
     canon, caller, space = context.canon, context.caller, context.space.id
     dry, quoted = bool(arguments.get("dry_run")), _text_quoted(context, claims, arguments)
     evidence = await evidence_of(context, arguments.get("evidence", ()), "/evidence")
-    authority = await _choose_authority(context, arguments, evidence)
-    cited = Cited(evidence=evidence, authority=authority)
+    choose = partial(_choose_authority, context, arguments)
+    cited = Cited(evidence=evidence, authority=await choose(evidence), choose=choose)
     meant = [await replacing_claim(context, one, n) for n, one in enumerate(claims)]
     if any(claim["kind"] in UNJUDGED_KINDS for claim in meant):
         return await _change_by_keeper(context, meant, cited, quoted, dry=dry)
@@ -463,12 +466,13 @@ async def _choose_authority(
 
 
 async def _is_only_dialogue(context: CallContext, evidence: Sequence[Evidence]) -> bool:
-    """Return whether all evidence are turns in which characters speak."""
-    cited = {each.ref for each in evidence if each.kind is EvidenceKind.TURN}
-    if len(cited) < len({each.ref for each in evidence}):
-        return False
-    turns = (await context.canon.caller_scope(context.caller).items_by_id(cited)).values()
-    return all(isinstance(one, Turn) and one.speaker is Speaker.ENTITY for one in turns)
+    """Return whether only characters speak in all evidence, which is turns and scenes."""
+    scenes = [SceneId(each.ref) for each in evidence if each.kind is EvidenceKind.SCENE]
+    played = [await context.canon.documents.turns(one) for one in scenes]
+    cited = {each.ref for each in evidence} - {*scenes}
+    items = (await context.canon.caller_scope(context.caller).items_by_id(cited)).values()
+    turns = [isinstance(e, Turn) and e.speaker is Speaker.ENTITY for e in chain(items, *played)]
+    return all(played) and all(turns)
 
 
 def _make_quote(context: CallContext, quoted: str, readers: Audience) -> QuotedText:
@@ -489,10 +493,11 @@ def _verdict_reply(
         _verdict_row(claim, each, written) for claim, each in zip(claims, verdicts, strict=True)
     ]
     left = [row for row in rows if row["verdict"] != "accepted"]
-    new = [e.compared and not (e.ends or e.graded or KNOWN in e.rationale) for e in verdicts]
-    said = [row["claim"] if row["verdict"] == "accepted" else "" for row in rows]
+    good = [e.compared and e.status is ProposalStatus.ACCEPTED for e in verdicts]
+    new = [not (e.ends or e.graded or KNOWN in e.rationale) for e in verdicts]
+    told = [CHANGING.search(str(each.get("says", ""))) for each in claims]
     idle = [
-        text for text, is_new in zip(said, new, strict=True) if is_new and CHANGING.search(text)
+        row["claim"] for row, *is_idle in zip(rows, good, new, told, strict=True) if all(is_idle)
     ]
     more = [f"{OUTCOMES['idle'][not written]}: {join_first(idle)}."] if idle else []
     note = " ".join((*outcomes_of(verdicts, later, written=written), *more))

@@ -236,7 +236,11 @@ async def newer_than(context: "CallContext", listed: Sequence[StoredItem]) -> Ma
 
 def row_of(item: StoredItem, names: Names, around: Mapping[str, StoredItem], *, full: bool) -> Row:
     """Return one item as a row."""
-    row: Row = {"kind": kind_of(item), "id": item.id, **_content_members(item, names, around, full)}
+    row: Row = {
+        "kind": kind_of(item),
+        "id": item.id,
+        **_content_members(item, names, around, full=full),
+    }
     level = getattr(item, "level", CanonLevel.CANON)
     if level not in _STANDING:
         row["level"] = level.value
@@ -272,10 +276,7 @@ def kind_word(kind: str) -> str:
 
 
 def _content_members(  # noqa: PLR0911 - one case a kind
-    item: StoredItem,
-    names: Names,
-    around: Mapping[str, StoredItem],
-    full: bool,  # noqa: FBT001
+    item: StoredItem, names: Names, around: Mapping[str, StoredItem], *, full: bool
 ) -> Row:
     """Return the members of a row that tell the item's content."""
     match item:
@@ -309,14 +310,11 @@ def _content_members(  # noqa: PLR0911 - one case a kind
             text = proposal_text(item, names, around)
             return {**_says_member(text, full), "status": item.status.value}
         case _:
-            return _record_members(item, names, around, full)
+            return _record_members(item, names, around, full=full)
 
 
 def _record_members(
-    item: StoredItem,
-    names: Names,
-    around: Mapping[str, StoredItem],
-    full: bool,  # noqa: FBT001
+    item: StoredItem, names: Names, around: Mapping[str, StoredItem], *, full: bool
 ) -> Row:
     """Return the members that tell the content of scenes, turns, documents and the like."""
     match item:

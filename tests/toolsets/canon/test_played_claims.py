@@ -178,3 +178,25 @@ async def test_one_of_two_exclusive_states_claimed_at_once_is_accepted() -> None
     assert [row["verdict"] for row in reply["verdicts"]] == ["accepted", "rejected"]
     brief = (await driver.call("context", of="Corin"))["brief"]
     assert ("Corin is wounded" in brief, "Corin is healthy" in brief) == (True, False)
+
+
+@pytest.mark.parametrize("cited", ["turn", "scene"])
+@pytest.mark.parametrize("by", ["call", "claim"])
+async def test_only_words_of_characters_overrule_no_game_master(cited: str, by: str) -> None:
+    driver = make_driver()
+    await driver.call("open", name="Fair")
+    people = [{"kind": "entity", "name": name, "type": "character"} for name in ("Oda", "Wim")]
+    stall = {"kind": "entity", "name": "Stall", "type": "location"}
+    owned = {"kind": "fact", "says": "Oda owns the Stall"}
+    asked: dict[str, dict[str, Any]]
+    await driver.call("propose", said="It is Oda's.", claims=[*people, stall, owned])
+    turns = [{"by": "Wim", "text": "The Stall is mine!"}]
+    told = await driver.call("tell", scene="Market", turns=turns)
+    evidence: list[str] = {"turn": [told["turns"][0]["id"]], "scene": ["Market"]}[cited]
+    claim: dict[str, Any] = {"kind": "fact", "says": "Wim owns the Stall"}
+    asked = {"claim": {"claims": [{**claim, "evidence": evidence}]}}
+    asked["call"] = {"claims": [claim], "evidence": evidence}
+
+    reply = await driver.call("propose", **asked[by])
+
+    assert [one["verdict"] for one in reply["verdicts"]] == ["needs review"]
