@@ -11,6 +11,41 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+The concert starts at eight in the evening. | The concert begins at 9:30 pm.
+The concert kicks off at half past seven. | The concert starts at quarter to nine in the evening.
+The shop closes at six. | The shop shuts at seven.
+The train departs at 14:05. | The train leaves at ten past three in the afternoon.
+The ferry sails at 9:15. | The ferry leaves at 10:45.
+The plane takes off at 16:20. | The departure of the plane is at 18:00.
+The coach pulls out at seven in the morning. | The coach leaves at nine in the morning.
+The plane lands at 11:30. | The arrival of the plane is at 13:00.
+Friday's rehearsal begins at six. | The rehearsal on Friday starts at seven.
+The class starts at eight on Tuesdays. | The class begins at ten on Tuesdays.
+The yearly fee of the club is 40 euros. | The club's yearly fee is 60 euros.
+The bounty on Carl is 300 gold. | The bounty for Carl stands at 500 gold.
+The rent for the flat comes to 700 euros a month. | The monthly rent of the flat is 900 euros.
+The repair came to 120 euros. | The repair cost 180 euros.
+The lamp sells for 30 euros. | The lamp is priced at 45 euros.
+The kit retails at 99 dollars. | The kit costs 149 dollars.
+The parcel tips the scales at three kilos. | The parcel weighs 4,500 grams.
+Bea is aged nine. | Bea is eleven years old.
+The age of Bea is fifty-one. | Bea is 34 years old.
+Bea turned forty this spring. | Bea is still in her thirties.
+Bea is in her twenties. | Bea is fifty-three.
+Bea is one metre eighty tall. | Bea is five foot two.
+The lesson is an hour long. | The lesson lasts thirty minutes.
+The flight takes two hours and forty minutes. | The flight takes four hours.
+Bea retired in 2018. | Bea's retirement was in 2020.
+The tower was built in 1880. | The construction of the tower took place in 1910.
+Carl died in 1412. | The death of Carl came in the year 1430.
+The head office of Velm is in Bern. | Velm has its head office in Oslo.
+Five people make up the jury. | The jury consists of seven people.
+At most twenty people fit into the cabin. | The cabin holds thirty-five people.
+There is room for eight people in the boat. | The boat holds six people.
+Last year the club hired three coaches. | The club hired five coaches last year.
+Bea sold nothing at yesterday's market. | Bea sold three lamps at the market yesterday.
+The pool closes at six in winter. | In winter the pool closes at eight.
+A potion costs 50 gold. | The price of a potion is 75 gold.
 Bea has two kids. | Bea is the mother of three children.
 School starts at 8 every day. | On Mondays school doesn't start until 9.
 Bea sees patients every weekday. | Bea doesn't see patients on Fridays.
@@ -190,6 +225,26 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+The shop closes at six. | The shop closes at 18:00.
+The class starts at eight. | The class begins at 20:00.
+The class starts at eight on Tuesdays. | The class starts at nine on Mondays.
+In winter the pool closes at six. | The pool closes at nine in the summer months.
+Bea is one metre eighty tall. | Bea's height is five foot eleven.
+The yearly fee of the club is 40 euros. | The monthly fee of the club is 4 euros.
+The net salary of Bea is 2000 euros. | The gross salary of Bea is 3000 euros.
+The fee for adults is 9 euros. | The fee for children is 4 euros.
+The price of the lamp is 30 euros before tax. | The price of the lamp is 36 euros after tax.
+Bea is in her twenties. | Bea is twenty-seven.
+Bea is in her early thirties. | Bea is 32 years old.
+Bea bought two horses. | Bea bought three horses.
+Bea ate three apples on Monday. | Bea ate two apples on Tuesday.
+The race took four hours and twelve minutes. | The race took 252 minutes.
+The concert starts at quarter to eight in the evening. | The concert begins at 19:45.
+The train leaves at seven in the morning. | The train leaves at 07:00.
+Carl died in 1412. | Carl's death came in the autumn of 1412.
+Ten men sit on the wall. | The wall has two members.
+There is a second way into the tomb. | The tomb has two entrances.
+Bea's birthday was in May. | The birth of Carl was in June.
 Bea sees patients every weekday. | Bea doesn't see patients on Sundays.
 Bea is the mother of three children. | Bea has a dog.
 Bea has no pets but a cat. | Bea has a cat.

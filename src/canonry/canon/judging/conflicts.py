@@ -321,7 +321,8 @@ def _different_values(case: _Case) -> StatementClash | None:
         mine, parts = parts_of(one), parts_of(other)
         anew = case.claim.phase is Phase.BEGINS and not parts.items() <= mine.items()
         conflicting = is_other_time(one, other) or (anew and case.order is not Order.EARLIER)
-        hours = entry.name.startswith("date:") and "h" in mine and "h" in parts
+        hours = (entry.name.startswith("date:") or "e" in {*mine, *parts}) and "h" in mine
+        hours &= "h" in parts
         days = (f"time_w{each.get('w', 0)}" for each in (mine, parts))
         conflicting &= not (hours and is_other_time(*days))  # of each day
     if not conflicting:

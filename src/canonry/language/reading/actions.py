@@ -5,12 +5,18 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
-from canonry.language.reading.copulas import location_statements, number_statements
+from canonry.language.reading.copulas import (
+    coins_of,
+    location_statements,
+    number_statements,
+    tie_of,
+)
 from canonry.language.reading.figures import measure_of, text_of
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, make_statement
 from canonry.language.reading.possessions import kinds_of, possession_statements
 from canonry.language.reading.times import is_recurring, parts_of
 from canonry.language.reading.verb_rules import is_event, rule_statements
+from canonry.values.attributes.table import ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Phase, Quantity, Statement
 
 _DIMENSIONS: Final = {"duration": {"time", "month"}, "weight": {"mass"}}
@@ -126,15 +132,21 @@ def _duration_statements(clause: Clause, about: str) -> Iterator[Statement]:
 def _time_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield the time of an event that comes once, or the hours of what comes again."""
     group, words, when = clause.group, clause.words, clause.when
-    if not parts_of(when) or not words.has_word("once", group.verb) or group.negative:
+    if not parts_of(when) or group.negative:
+        return
+    tie = tie_of(subject, words)
+    if tie and find_attribute(tie).kind is ValueKind.TIME:  # her death came in 1887
+        yield make_statement(subject.owner, tie, when, implied=True)
+    verb = words.timed.get(group.verb, group.verb)
+    if not words.has_word("once", verb):
         return
     objects = [one.value for one in clause.objects if isinstance(one.value, str) and one.is_named]
     about = objects[0] if objects and not group.passive else str(subject.value)
     if group.past and not is_recurring(when):
-        yield make_statement(about, f"event:{group.verb}", when, implied=True)
-    elif not group.past and not clause.objects:
-        name = "schedule" if words.has_word("held", group.verb) else f"date:{group.verb}"
-        yield make_statement(about, name, when, implied=True)
+        yield make_statement(about, f"event:{verb}", when, implied=True)
+    elif not group.past and not clause.objects and (verb == group.verb or "h" in parts_of(when)):
+        name = "schedule" if words.has_word("held", verb) else f"date:{verb}"
+        yield make_statement(about, name, when, implied=True, qualifiers=clause.seasons)
 
 
 def _action_statements(clause: Clause, about: str, *, implied: bool) -> Iterator[Statement]:
@@ -173,7 +185,7 @@ def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator
     if one.quantity is not None and one.words:
         if having:
             yield from possession_statements(clause, about, one)
-        elif does:
+        elif does or (clause.when and not group.negative):
             marks = itself.qualifiers | frozenset(one.words[:-1])
             yield make_statement(
                 about, f"count:{one.noun}_{group.verb}", one.quantity, qualifiers=marks
@@ -239,7 +251,8 @@ def _measured_verb(clause: Clause, about: str) -> Statement | None:
     if not name or quantity is None:
         return None
     fits = quantity.dimension in _DIMENSIONS.get(name, {quantity.dimension})
-    if not fits or (one.words and not words.has_word("persons", one.last_word)):
+    coins = coins_of(one, words)
+    if not fits or (coins and (name != "price" or one.words[1:])):
         return None
-    marks = clause.qualifiers("in" if words.has_word("paying", verb) else "")
+    marks = clause.qualifiers("in" if words.has_word("paying", verb) else "") | coins
     return make_statement(about, measure_of(name, quantity), quantity, qualifiers=marks)

@@ -251,7 +251,7 @@ def _with_times(
 ) -> Iterator[tuple[str, list[Token]]]:
     """Divide phrases before a time at their end: `eats fish | every day`."""
     for role, whole in found:
-        part = whole
+        part = whole[:-1] if whole[-1:] == [Token(",")] else whole
         numbered = bool(part[2:]) and bool(part[0].name) and not part[1].name
         counted = numbered and is_number(part[1].text, words)  # owes Ida ten crowns
         counted = counted or (numbered and words.words.get(part[1].text) in _DETERMINERS)

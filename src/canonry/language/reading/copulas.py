@@ -17,6 +17,9 @@ _SOLE_MARKS: Final = {"only": "sole", "some": ""}
 
 _PAIR: Final = 2
 
+_PRICED: Final = frozenset({"for", "on", "in", "at"})
+"""The roles of what has a measure: the price for a seat is that of the seat."""
+
 
 def copula_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield what a clause with a form of be says of one of its subjects."""
@@ -25,7 +28,7 @@ def copula_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     if owned:
         yield from owned
     elif not objects and parts_of(clause.when) and not clause.locations:
-        tie = _tie_of(subject, words)
+        tie = tie_of(subject, words)
         dated = bool(tie) and find_attribute(tie).kind is ValueKind.TIME
         about = (subject.owner, tie) if dated else (str(subject.value), "schedule")
         yield make_statement(*about, clause.when)  # the feast is on Tuesday, her birthday is in May
@@ -40,7 +43,7 @@ def copula_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
 def _statements_of_owner(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield what a clause says of the subject's owner: `Ana's eyes are blue`, `her boss is Bo`."""
     objects, words = clause.objects, clause.words
-    tied, part = _tie_of(subject, words), words.parts.get(subject.noun, "")
+    tied, part = tie_of(subject, words), words.parts.get(subject.noun, "")
     unique = _superlative_of(subject, words) or _favourite_of(subject, words)
     names = [one for one in objects if not one.noun and isinstance(one.value, str)]
     placed = [nominal for role, nominal in clause.locations if words.has_word("places", role)]
@@ -68,7 +71,7 @@ def _statements_of_owner(clause: Clause, subject: Nominal) -> Iterator[Statement
 def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Iterator[Statement]:
     """Yield what a noun or adjective after a form of be says."""
     words, about = clause.words, str(subject.value)
-    tie = _tie_of(one, words) if one.owner else ""
+    tie = tie_of(one, words) if one.owner else ""
     known = list(_known_meanings(clause, subject, one))
     if known:
         yield from known
@@ -155,7 +158,7 @@ def _favourite_of(one: Nominal, words: WordTable) -> tuple[str, str] | None:
 def _known_meanings(clause: Clause, subject: Nominal, one: Nominal) -> Iterator[Statement]:
     """Yield the measure, bound value, time, state or colour that a predicate means."""
     words, about = clause.words, str(subject.value)
-    measured = _read_distance(clause, about, one) or _read_measure(subject, one, words)
+    measured = _read_distance(clause, about, one) or _read_measure(clause, subject, one)
     state = None if one.owner else _state_of(one, words)
     rules = () if one.owner else words.bound.get(one.noun) or words.bound.get(one.last_word, ())
     roles = [role for role, _nominal in clause.locations]
@@ -211,7 +214,7 @@ def is_unreal(nominal: Nominal, words: WordTable) -> bool:
     return any(words.has_word(group, one) for group in ("fakes", "gone") for one in nominal.words)
 
 
-def _tie_of(nominal: Nominal, words: WordTable) -> str:
+def tie_of(nominal: Nominal, words: WordTable) -> str:
     """Return the attribute of a noun that belongs to an owner, else ""."""
     noun = nominal.noun
     if not nominal.owner or not noun:
@@ -245,11 +248,11 @@ def _read_distance(clause: Clause, about: str, one: Nominal) -> Statement | None
     return make_statement(near, "measure:distance", one.quantity, qualifiers=marks)
 
 
-def _read_measure(subject: Nominal, one: Nominal, words: WordTable) -> Statement | None:
+def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement | None:
     """Read `180 cm tall`, `42 years old` and bare measures of a property."""
     if one.quantity is None:
         return None
-    about, noun = str(subject.value), one.last_word
+    words, about, noun = clause.words, str(subject.value), one.last_word
     name = words.measures.get(noun, "")
     if name:
         fits = len(one.words) == 1
@@ -259,8 +262,13 @@ def _read_measure(subject: Nominal, one: Nominal, words: WordTable) -> Statement
     money = one.quantity.dimension in {"euro", "dollar", "sterling", "franc"}
     counted = (not noun and not money) or subject.noun in words.measures
     if subject.noun and counted and (property_of := _property_of(subject, words)):
-        coins = frozenset(() if words.has_word("persons", noun) or not noun else (f"unit:{noun}",))
-        return make_statement(*property_of, one.quantity, qualifiers=coins)
+        figure = _age_in_months(one.quantity) if property_of[1] == "age" else one.quantity
+        known = subject.words[:-1] if subject.noun in words.measures else ()
+        other = frozenset(
+            mark for mark in known if not words.has_word("empty", mark)
+        )  # net, yearly
+        marks = clause.qualifiers() | coins_of(one, words) | other
+        return make_statement(*property_of, figure, qualifiers=marks)
     bare = not (noun or one.definite or one.quantifier or one.owner)
     if bare and one.quantity.dimension not in {"", "month", "time"}:
         return make_statement(
@@ -268,10 +276,22 @@ def _read_measure(subject: Nominal, one: Nominal, words: WordTable) -> Statement
         )
     aged = not about.startswith(PHRASE) or _is_person(subject, words)
     if bare and one.quantity.low < LATE_YEAR and aged:
-        years = one.quantity
-        age = replace(years, low=years.low * 12, high=years.high * 12, dimension="month")
-        return make_statement(about, "age", age)
+        return make_statement(about, "age", _age_in_months(one.quantity))
     return None
+
+
+def _age_in_months(years: Quantity) -> Quantity:
+    """Return the age that a figure without a unit means."""
+    if years.dimension:
+        return years
+    low, high = years.low * 12, years.high * 12
+    return replace(years, low=low, high=high, dimension="month", step=years.step * 12 or 12.0)
+
+
+def coins_of(one: Nominal, words: WordTable) -> frozenset[str]:
+    """Return the noun after a figure as its unit: `50 crowns`."""
+    counted = one.noun and not words.has_word("persons", one.last_word)
+    return frozenset((f"unit:{one.noun}",) if counted else ())
 
 
 def _is_person(subject: Nominal, words: WordTable) -> bool:
@@ -289,8 +309,11 @@ def _property_of(subject: Nominal, words: WordTable) -> tuple[str, str] | None:
     if _is_person(subject, words):
         return None
     sole = subject.owner or (subject.definite and not subject.quantifier)
-    name = words.measures.get(subject.noun, "") or (whole if sole else "")
-    return (subject.owner or str(subject.value), measure_of(name)) if name else None
+    known = words.measures.get(subject.noun, "")
+    role, owner = subject.within if known else ("", "")
+    owner = subject.owner or (owner if role in _PRICED else "") or str(subject.value)
+    name = known or (whole if sole else "")
+    return (owner, measure_of(name)) if name else None
 
 
 def location_statements(clause: Clause, about: str) -> Iterator[Statement]:

@@ -70,8 +70,11 @@ def quantity_of(
         step = 10.0 ** max(0, zeros - 1)
     low = high = round(size, 9)
     ends = {"least": (low, float("inf")), "more": (low + 1e-9, float("inf")),
-            "most": (float("-inf"), high), "fewer": (float("-inf"), high - 1e-9)}  # fmt: skip
+            "most": (float("-inf"), high), "fewer": (float("-inf"), high - 1e-9),
+            "tens": (low, high + 10 * factor - 1e-9)}  # fmt: skip
+    ends["decade"] = ends["tens"]
     low, high = ends.get(bound, (low, high))
+    step = 10.0 if bound == "decade" else step  # in her thirties, and perhaps not for long
     step = {"frequency": 0.0, "time": step / 2}.get(dimension, step)  # half an hour is often said
     return Quantity(low=low, high=high, dimension=dimension, step=step * factor, about=about)
 

@@ -138,13 +138,17 @@ class Clause:
     def when(self) -> str:
         """The point of time that the clause names, else ""."""
         parts: dict[str, str] = {}
+        each = False
         for role, nominals in (*self.lead, *self.phrases):
             for one in nominals:
                 found = self._time_parts(role, one)
                 days = parts.get("w", "") + found.get("w", "")  # on Mondays and Fridays
                 parts |= {**found, "w": "".join(sorted({*days}))} if days else found
+                each = each or (one.last_word not in self.words.weekdays and found.keys() == {"w"})
+        if each and "h" in parts:  # at nine on Mondays, and at another hour on other days
+            parts["e"] = "1"
         if parts:
-            ordered = (f"{part}{parts[part]}" for part in "ymdwh" if part in parts)
+            ordered = (f"{part}{parts[part]}" for part in "ymdwhe" if part in parts)
             return parts["y"] if parts.keys() == {"y"} else PREFIX + "_".join(ordered)
         lead = ((role, one) for role, each in self.lead for one in each if self._is_span(one))
         if points := " ".join(f"{role} {text_of(one.value)}" for role, one in lead):
@@ -152,6 +156,13 @@ class Clause:
         points_of = (each for role, each in self.phrases if role != "for")
         spans = (one for each in points_of for one in each if self._is_span(one))
         return next((" ".join(one.words) for one in spans), "")
+
+    @property
+    def seasons(self) -> frozenset[str]:
+        """The seasons that a clause names: in winter, in the summer months."""
+        nominals = (one for _role, each in (*self.lead, *self.phrases) for one in each)
+        named = (word for one in nominals for word in one.words)
+        return frozenset(word for word in named if self.words.has_word("seasons", word))
 
     @cached_property
     def lead_marks(self) -> frozenset[str]:
@@ -167,7 +178,9 @@ class Clause:
             bare = not role and "bare_years" in self.words.flags and figure.low >= LATE_YEAR
             if (bare or role in _POINT_ROLES) and _YEARS[0] <= figure.low <= _YEARS[1]:
                 return {"y": f"{figure.low:g}"}
-            return {"h": f"{figure.low:g}"} if role == "at" and 0 <= figure.low <= _HOURS else {}
+            half = "?" if 1 <= figure.low < _HOURS / 2 + 1 else ""
+            told = role == "at" and 0 <= figure.low <= _HOURS
+            return {"h": f"{figure.low:g}{half}"} if told else {}
         return self.words.time_parts(one.words[-1]) if one.noun else {}
 
     def _is_span(self, one: Nominal) -> bool:

@@ -138,19 +138,31 @@ class _NominalReader:
         if text in words.bounds and self.number is None:
             self.bound = words.bounds[text]
             self.about = self.about or self.bound == "about"
+        elif figure is not None and self.number is not None and self.unit in words.smaller:
+            parts = (words.unit_of(each) for each in (words.smaller[self.unit], self.unit))
+            small, whole = (factor for _dimension, factor in filter(None, parts))
+            self.step = small / whole
+            self.number += figure * self.step  # five foot eleven
         elif text.isdigit() and (self.number is not None or (text[0] == "0" and len(text) > 1)):
             raise UnreadClause  # the digits of a telephone, or groups of one figure
         elif figure is not None and self.number is None and labelled:
             self.label = text
         elif figure is not None:
             self.number = figure if self.number is None else self.number + figure
-            whole, point, digits = text.partition(".")
-            self.step = 10.0 ** -len(digits) if point and whole.isdigit() else 0.0
+            full, point, digits = text.partition(".")
+            self.step = 10.0 ** -len(digits) if point and full.isdigit() else 0.0
         elif text in words.scales:
             number, scale = 1.0 if self.number is None else self.number, words.scales[text]
             self.number = number + number % scale * (scale - 1)  # three thousand | four hundred
-        elif self.number is not None and not self.unit and words.unit_of(text):
-            self.unit = text
+        elif (
+            self.number is not None
+            and words.unit_of(text)
+            and (
+                not self.unit
+                or words.unit_of(text) == words.unit_of(words.smaller.get(self.unit, ""))
+            )
+        ):
+            self.unit = self.unit or text
         else:
             self.heads.append(text)
 

@@ -1,7 +1,7 @@
 """Points of time in words: `4 November 1980` is `time_y1980_m11_d4`, `on Tuesday` is `time_w2`.
 
 The letters are y for the year, m the month, d the day, w the weekday, h the hour. `w0` is every
-day of the week, `w67` the weekend.
+day of the week, `w67` the weekend, `h7?` seven in the morning or evening, `e1` each such day.
 """
 
 import re
@@ -66,20 +66,24 @@ def with_dates(
     return form.sub(replace_date, text)
 
 
-def hour_form(halves: str) -> str:
+def hour_form(halves: str, numbers: str) -> str:
     """Return the expression of an hour before the name of its half of the day: `am/0 pm/12`."""
     names = "|".join(re.escape(half.rpartition("/")[0]) for half in halves.split()) or "(?!)"
-    return rf"\b(\d{{1,2}})(?:[:.](\d{{2}}))? ?({names})(?!\w)"
+    told = "|".join(number.partition("/")[0] for number in numbers.split())
+    return rf"\b(?:(\w+)-)?(\d{{1,2}}|{told})(?:[:.](\d{{2}}))? ?({names})(?!\w)"
 
 
-def with_hours(text: str, form: re.Pattern[str], halves: Mapping[str, str]) -> str:
+def with_hours(
+    text: str, form: re.Pattern[str], halves: Mapping[str, str], numbers: Mapping[str, float]
+) -> str:
     """Return a text with its hours of an `hour_form` as one word each: `7 pm` is `time_h19`.
 
     `halves` has the hours that each half adds.
     """
 
     def hour_word(match: re.Match[str]) -> str:
-        told = int(match[1]) % _HALF_DAY + int(halves[match[3]]) + int(match[2] or 0) / 60
+        hour = numbers.get(match[1], 0) + float(numbers.get(match[2], match[2]))
+        told = hour % _HALF_DAY + int(halves[match[4]]) + int(match[3] or 0) / 60
         return f"{PREFIX}h{told:g}"
 
     return form.sub(hour_word, text)
@@ -103,7 +107,13 @@ def is_other_time(one: str, other: str) -> bool:
         theirs.pop("w", None)
     if ("w" in mine) is not ("w" in theirs):  # the hours of a day are its own
         mine = {part: value for part, value in mine.items() if part != "h"}
-    return any(theirs.get(part, value) != value for part, value in mine.items())
+    return any(not _agree(value, theirs.get(part, value)) for part, value in mine.items())
+
+
+def _agree(one: str, other: str) -> bool:
+    """Return whether two parts are one; `7?` is seven in the morning or in the evening."""
+    hours = [float(each.rstrip("?")) % _HALF_DAY for each in (one, other) if "?" in one + other]
+    return one == other or len({*hours}) == 1
 
 
 def is_before(one: str, other: str) -> bool:
@@ -140,4 +150,4 @@ def spoken_date(when: str) -> str:
 def is_recurring(when: str) -> bool:
     """Return whether a time is a weekday or an hour, which recur."""
     parts = parts_of(when)
-    return bool(parts) and parts.keys() <= {"w", "h"}
+    return bool(parts) and parts.keys() <= {"w", "h", "e"}

@@ -46,6 +46,9 @@ class _Lazy(dict[str, Any]):
         return self.setdefault(key, self.make(key))
 
 
+_CLASS: Final = re.compile(r"\{([a-z]+)\}")
+"""A class of words in a pattern, such as `{num}`, by its name in the table."""
+
 _FORM_PART: Final = re.compile(r"\\x[0-9a-f]{2}|\\.|\{[\d,]*\}|[?*+]\??|.")
 """The parts of a pattern: escapes, repetitions, and single characters."""
 
@@ -70,8 +73,9 @@ def literal_in(pattern: str) -> str:
 _CHANGES: Final = _Lazy(
     lambda code: {
         name: [
-            (literal_in(old), old, methodcaller("expand", new))
+            (literal_in(full), full, methodcaller("expand", new))
             for old, new in _DATA[code].get(name, ())
+            for full in [_CLASS.sub(lambda named: _DATA[code]["classes"][named[1]], old)]
         ]
         for name in ("cased", "rewrites")
     }
@@ -93,7 +97,9 @@ _DATE: Final = _Lazy(
         date_form(_DATA[code]["months"], _DATA[code]["of"], _DATA[code].get("nth_days", ""))
     )
 )
-_HOUR: Final = _Lazy(lambda code: re.compile(hour_form(_DATA[code].get("half_days", ""))))
+_HOUR: Final = _Lazy(
+    lambda code: re.compile(hour_form(_DATA[code].get("half_days", ""), _DATA[code]["numbers"]))
+)
 LIMITS: Final = {
     name: re.compile(rf"(?i)(?<!\w)({'|'.join(e[name] for e in _DATA.values())})(?:(?<=')|\s)")
     for name in ("onsets", "limits", "spans")
@@ -138,6 +144,8 @@ class WordTable:
     measures: Mapping[str, str]
     plurals: Mapping[str, str]
     clock: Mapping[str, str]
+    smaller: Mapping[str, str]
+    timed: Mapping[str, str]
     half_days: Mapping[str, str]
     bearings: Mapping[str, str]
     reciprocal: Mapping[str, str]
@@ -314,7 +322,9 @@ Masking: TypeAlias = Callable[[str], str]
 
 _WORD_START: Final = re.compile(r"(?<![\w@])[^\W_]")
 _NAME: Final = re.compile(r"@(\d+)@")
-_TOKEN: Final = re.compile(r"@\d+@|'s(?!\w)|\d+(?:[.:]\d+)*|[^\W\d_][^\W_]*(?:[-_'][^\W_]+)*|[%,]")
+_TOKEN: Final = re.compile(
+    r"@\d+@|time_h[\d.]+|'s(?!\w)|\d+(?:[.:]\d+)*|[^\W\d_][^\W_]*(?:[-_'][^\W_]+)*|[%,]"
+)
 _POSSESSIVE: Final = re.compile(r"(?<=\w)'s\b|(?<=s)'(?=\s)|(?<=@ )'(?=\s)")
 _PART: Final = re.compile(r"(?<=[.!?;])\s+|;\s*")
 _FULL_NAME: Final = re.compile(
@@ -358,7 +368,7 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
         sentence = _POSSESSIVE.sub(" 's ", sentence)
         form, links = _DATE[words.code], words.sets["date_links"]
         sentence = with_dates(sentence, form, words.months, links, words.nth_days)
-        sentence = with_hours(sentence, _HOUR[words.code], words.half_days)
+        sentence = with_hours(sentence, _HOUR[words.code], words.half_days, words.numbers)
         found = ((each, _NAME.fullmatch(each)) for each in _TOKEN.findall(sentence))
         yield [Token("@", ids[int(name[1])]) if name else Token(each) for each, name in found]
 
