@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from math import inf
 from typing import Final
 
-from canonry.language.reading.copulas import (
-    coins_of,
-    location_statements,
-    number_statements,
-    tie_of,
-)
+from canonry.language.reading import copulas
 from canonry.language.reading.figures import measure_of, text_of
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, make_statement
 from canonry.language.reading.possessions import kinds_of, possession_statements
@@ -39,7 +35,7 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         yield measured
         return
     yield from _membership_statements(clause, subject)
-    yield from number_statements(clause, about)
+    yield from copulas.number_statements(clause, about)
     words, losing = clause.words, clause.words.has_word("losing", group.verb) and not group.negative
     limbs = (
         one for one in clause.objects if words.has_word("limbs", words.singular_of(one.last_word))
@@ -51,7 +47,7 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     ruled = rule_statements(clause, group.verb, about, passive=group.passive)
     found = [] if group.duty else list(ruled)
     if not found and clause.words.has_word("standing", group.verb) and not clause.objects:
-        yield from location_statements(clause, about)
+        yield from copulas.location_statements(clause, about)
         return
     yield from found
     yield from _time_statements(clause, subject)
@@ -134,7 +130,7 @@ def _time_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     group, words, when = clause.group, clause.words, clause.when
     if not parts_of(when) or group.negative:
         return
-    tie = tie_of(subject, words)
+    tie = copulas.tie_of(subject, words)
     if tie and find_attribute(tie).kind is ValueKind.TIME:  # her death came in 1887
         yield make_statement(subject.owner, tie, when, implied=True)
     verb = words.timed.get(group.verb, group.verb)
@@ -146,7 +142,9 @@ def _time_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         yield make_statement(about, f"event:{verb}", when, implied=True)
     elif not group.past and not clause.objects and (verb == group.verb or "h" in parts_of(when)):
         name = "schedule" if words.has_word("held", verb) else f"date:{verb}"
-        yield make_statement(about, name, when, implied=True, qualifiers=clause.seasons)
+        named = [one.words for _role, each in (*clause.lead, *clause.phrases) for one in each]
+        seasons = words.sets["seasons"].intersection(chain(*named))
+        yield make_statement(about, name, when, implied=True, qualifiers=seasons)
 
 
 def _action_statements(clause: Clause, about: str, *, implied: bool) -> Iterator[Statement]:
@@ -251,7 +249,7 @@ def _measured_verb(clause: Clause, about: str) -> Statement | None:
     if not name or quantity is None:
         return None
     fits = quantity.dimension in _DIMENSIONS.get(name, {quantity.dimension})
-    coins = coins_of(one, words)
+    coins = copulas.coins_of(one, words)
     if not fits or (coins and (name != "price" or one.words[1:])):
         return None
     marks = clause.qualifiers("in" if words.has_word("paying", verb) else "") | coins

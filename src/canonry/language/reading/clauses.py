@@ -5,16 +5,12 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
+from canonry.language.reading import possessions
 from canonry.language.reading.actions import acting_statements, counting_statements
 from canonry.language.reading.copulas import copula_statements, is_unreal, reciprocal_statements
 from canonry.language.reading.figures import UNREAD, is_number, is_plural, number_of, text_of
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, VerbGroup
 from canonry.language.reading.nominals import read_nominal, split_list
-from canonry.language.reading.possessions import (
-    owned_objects,
-    possession_statements,
-    presupposed_objects,
-)
 from canonry.language.reading.times import parts_of
 from canonry.language.reading.tokens import Token, WordTable, verb_of
 from canonry.language.reading.verb_groups import GroupReader
@@ -41,9 +37,6 @@ def read_clause(tokens: Sequence[Token], words: WordTable, before: str) -> list[
         return list(_clause_statements(_parse_clause(tokens, words, before)))
     except UnreadClause:
         return []
-
-
-# --------------------------------------------------------------------------- dividing a clause
 
 
 def _parse_clause(tokens: Sequence[Token], words: WordTable, before: str) -> Clause:
@@ -188,11 +181,7 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
 
 
 def _unknown_verb_at(tokens: Sequence[Token], words: WordTable) -> int:
-    """Return the index of a verb in no table, by its ending: `Odo limps`, `the dog wags its tail`.
-
-    Raises:
-        UnreadClause: no word is clearly a verb.
-    """
+    """Return the index of a verb in no table, by its ending: `Odo limps`, or refuse the clause."""
     third = words.unknown_third
     for at, token in enumerate(tokens):
         if not third or not at or token.name or not token.text.endswith(third):
@@ -214,8 +203,7 @@ def _read_phrases(
 ) -> list[tuple[str, list[Nominal]]]:
     """Return the noun phrases after the verb with their roles; the object's role is "".
 
-    Possessives refer to the subject `own`, and pronouns to the one `before`. With `states` a
-    preposition at the end is a state: `the light is on`.
+    With `states` a preposition at the end is a state: `the light is on`.
     """
     found, last = [("", list[Token]())], len(tokens) - 1
     for at, token in enumerate(tokens):
@@ -300,9 +288,6 @@ def _read_list(part: Sequence[Token], words: WordTable, before: str, own: str) -
     return [one for one in read if one.value != UNREAD or one.negative]
 
 
-# --------------------------------------------------------------------------- statements
-
-
 def _clause_statements(clause: Clause) -> Iterator[Statement]:
     _refuse_unclear(clause)
     pair = list(reciprocal_statements(clause))
@@ -312,8 +297,8 @@ def _clause_statements(clause: Clause) -> Iterator[Statement]:
             yield from (stated, *implied_by(stated))
         return
     for subject in clause.subjects:
-        for owned in (subject, *owned_objects(clause)):
-            yield from presupposed_objects(clause, owned)
+        for owned in (subject, *possessions.owned_objects(clause)):
+            yield from possessions.presupposed_objects(clause, owned)
         for one in _statements_of(clause, subject):
             if not isinstance(one.value, str) or UNREAD not in one.value:
                 stated = _qualify_statement(clause, subject, one)
@@ -371,7 +356,7 @@ def _having_statements(clause: Clause, about: str) -> Iterator[Statement]:
     """Yield what somebody has, and what they had at some time or never."""
     group = clause.group
     for one in clause.objects:
-        found = list(possession_statements(clause, about, one))
+        found = list(possessions.possession_statements(clause, about, one))
         yield from found
         told = group.never or (group.past and not group.negative and not one.negative)
         for had in found[:1] if told and one.noun else ():

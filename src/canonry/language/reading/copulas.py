@@ -17,9 +17,6 @@ _SOLE_MARKS: Final = {"only": "sole", "some": ""}
 
 _PAIR: Final = 2
 
-_PRICED: Final = frozenset({"for", "on", "in", "at"})
-"""The roles of what has a measure: the price for a seat is that of the seat."""
-
 
 def copula_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield what a clause with a form of be says of one of its subjects."""
@@ -262,12 +259,10 @@ def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement |
     money = one.quantity.dimension in {"euro", "dollar", "sterling", "franc"}
     counted = (not noun and not money) or subject.noun in words.measures
     if subject.noun and counted and (property_of := _property_of(subject, words)):
-        figure = _age_in_months(one.quantity) if property_of[1] == "age" else one.quantity
+        aged = property_of[1] == "age" and not one.quantity.dimension
+        figure = _age_in_months(one.quantity) if aged else one.quantity
         known = subject.words[:-1] if subject.noun in words.measures else ()
-        other = frozenset(
-            mark for mark in known if not words.has_word("empty", mark)
-        )  # net, yearly
-        marks = clause.qualifiers() | coins_of(one, words) | other
+        marks = clause.qualifiers() | coins_of(one, words) | {*known} - words.sets["empty"]
         return make_statement(*property_of, figure, qualifiers=marks)
     bare = not (noun or one.definite or one.quantifier or one.owner)
     if bare and one.quantity.dimension not in {"", "month", "time"}:
@@ -282,8 +277,6 @@ def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement |
 
 def _age_in_months(years: Quantity) -> Quantity:
     """Return the age that a figure without a unit means."""
-    if years.dimension:
-        return years
     low, high = years.low * 12, years.high * 12
     return replace(years, low=low, high=high, dimension="month", step=years.step * 12 or 12.0)
 
@@ -311,7 +304,9 @@ def _property_of(subject: Nominal, words: WordTable) -> tuple[str, str] | None:
     sole = subject.owner or (subject.definite and not subject.quantifier)
     known = words.measures.get(subject.noun, "")
     role, owner = subject.within if known else ("", "")
-    owner = subject.owner or (owner if role in _PRICED else "") or str(subject.value)
+    owner = (
+        subject.owner or (owner if role in {"for", "on", "in", "at"} else "") or str(subject.value)
+    )
     name = known or (whole if sole else "")
     return (owner, measure_of(name)) if name else None
 

@@ -27,8 +27,7 @@ class Nominal:
     """A noun phrase: its value, its words and its quantity.
 
     `owner` is the value before a possessive or after `of`; `noun` is the head without modifiers.
-    `marks` are the phrases within it, such as `in:velm`. An article `a` makes it `indefinite`.
-    `within` is the last of a noun's own phrases, as role and value (the school in the village).
+    `marks` are the phrases within it, such as `in:velm`, and `within` the last, as role and value.
     `inner` is the phrase after `of` where it is a quantity (a fleet of ten ships), `label` a number
     after the noun (port 80). A `proper` one has no article, where each noun has a capital.
     """
@@ -93,9 +92,8 @@ class VerbGroup:
 class Clause:
     """A clause in its parts.
 
-    `lead` has the phrases of time or place before the subject. `phrases` are the noun phrases after
-    the verb with their roles; the object's role is "". With `is_new` the words say that it has just
-    begun.
+    `lead` has the phrases of time or place before the subject, `phrases` those after the verb with
+    their roles; the object's role is "". With `is_new` the words say that it has just begun.
     """
 
     words: WordTable
@@ -157,13 +155,6 @@ class Clause:
         spans = (one for each in points_of for one in each if self._is_span(one))
         return next((" ".join(one.words) for one in spans), "")
 
-    @property
-    def seasons(self) -> frozenset[str]:
-        """The seasons that a clause names: in winter, in the summer months."""
-        nominals = (one for _role, each in (*self.lead, *self.phrases) for one in each)
-        named = (word for one in nominals for word in one.words)
-        return frozenset(word for word in named if self.words.has_word("seasons", word))
-
     @cached_property
     def lead_marks(self) -> frozenset[str]:
         """The phrases before the subject that narrow the clause: `in the dark`, `before tax`."""
@@ -179,8 +170,8 @@ class Clause:
             if (bare or role in _POINT_ROLES) and _YEARS[0] <= figure.low <= _YEARS[1]:
                 return {"y": f"{figure.low:g}"}
             half = "?" if 1 <= figure.low < _HOURS / 2 + 1 else ""
-            told = role == "at" and 0 <= figure.low <= _HOURS
-            return {"h": f"{figure.low:g}{half}"} if told else {}
+            at = role == "at" and 0 <= figure.low <= _HOURS
+            return {"h": f"{figure.low:g}{half}"} if at else {}
         return self.words.time_parts(one.words[-1]) if one.noun else {}
 
     def _is_span(self, one: Nominal) -> bool:

@@ -11,6 +11,7 @@ from canonry.values.statements import PHRASE, Quantity
 _OWNING: Final = frozenset({"in", "on", "at", "from"})
 """Roles of a name after a noun: the plan from Velm is that of Velm."""
 
+_KEPT: Final = ("owner", "quantifier", "negative", "definite", "indefinite", "inner", "label")
 _QUANTIFIERS: Final = frozenset({"all", "some", "most", "only"})
 _UNREAD_WORDS: Final = frozenset(
     {"who", "where", "that", "if", "i", "someone", "another", "here", "there"}
@@ -29,12 +30,9 @@ def split_list(tokens: Sequence[Token], words: WordTable) -> list[list[Token]]:
 
 
 def read_nominal(tokens: Sequence[Token], words: WordTable, before: str, own: str = "") -> Nominal:
-    """Return the noun phrase of some tokens.
+    """Return the noun phrase of some tokens; refuse words for what the text does not name.
 
     Pronouns refer to the subject `before`, and possessives to that of the clause, `own`, if any.
-
-    Raises:
-        UnreadClause: a word of it refers to something that the text does not name.
     """
     reader = _NominalReader(words, before, own or before)
     for at, token in enumerate(tokens):
@@ -139,9 +137,7 @@ class _NominalReader:
             self.bound = words.bounds[text]
             self.about = self.about or self.bound == "about"
         elif figure is not None and self.number is not None and self.unit in words.smaller:
-            parts = (words.unit_of(each) for each in (words.smaller[self.unit], self.unit))
-            small, whole = (factor for _dimension, factor in filter(None, parts))
-            self.step = small / whole
+            self.step = 1 / words.smaller[self.unit]
             self.number += figure * self.step  # five foot eleven
         elif text.isdigit() and (self.number is not None or (text[0] == "0" and len(text) > 1)):
             raise UnreadClause  # the digits of a telephone, or groups of one figure
@@ -149,19 +145,12 @@ class _NominalReader:
             self.label = text
         elif figure is not None:
             self.number = figure if self.number is None else self.number + figure
-            full, point, digits = text.partition(".")
-            self.step = 10.0 ** -len(digits) if point and full.isdigit() else 0.0
+            whole, point, digits = text.partition(".")
+            self.step = 10.0 ** -len(digits) if point and whole.isdigit() else 0.0
         elif text in words.scales:
             number, scale = 1.0 if self.number is None else self.number, words.scales[text]
             self.number = number + number % scale * (scale - 1)  # three thousand | four hundred
-        elif (
-            self.number is not None
-            and words.unit_of(text)
-            and (
-                not self.unit
-                or words.unit_of(text) == words.unit_of(words.smaller.get(self.unit, ""))
-            )
-        ):
+        elif self.number is not None and words.unit_of(text) and (self.step or not self.unit):
             self.unit = self.unit or text
         else:
             self.heads.append(text)
@@ -185,15 +174,9 @@ class _NominalReader:
             value=value,
             noun=noun_of(self.heads[-1], self.words.code) if self.heads else "",
             words=tuple(self.heads),
-            owner=self.owner,
-            quantifier=self.quantifier,
-            negative=self.negative,
-            definite=self.definite,
-            indefinite=self.indefinite,
             quantity=quantity,
-            inner=self.inner,
             within=self.within if self.heads else ("", ""),
-            label=self.label,
+            **{each: getattr(self, each) for each in _KEPT},
             proper=bare and "capital_nouns" in self.words.flags,
             marks=frozenset(self.marks if self.names and not self.heads else ()),
         )

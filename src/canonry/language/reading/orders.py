@@ -16,8 +16,7 @@ _STARTS: Final = frozenset({"the", "a", "my", "no", "all", "some"})
 def reorder_tokens(tokens: Sequence[Token], words: WordTable) -> list[Token]:
     """Return the tokens with the verbs together after the subject, and denials before them.
 
-    `Klaus hat den Brief nicht geschickt` becomes `Klaus nicht hat geschickt den Brief`. A language
-    that has this order already is left alone.
+    `Klaus hat den Brief nicht geschickt` becomes `Klaus nicht hat geschickt den Brief`.
     """
     found = list(tokens)
     if words.order == "svo" and "late_negations" not in words.flags:

@@ -27,8 +27,7 @@ _YEAR: Final = re.compile(r"\d{3,4}")
 def date_form(months: str, of: str, nth: str) -> str:
     """Return the expression of a month with a day or year beside it, or after a link such as `in`.
 
-    `months` are names divided by spaces or `/`; `of` stands within a date, and after the words for
-    the days of a month, `nth`.
+    `of` stands within a date, and after the words for the days of a month, `nth`.
     """
     month = "|".join(months.replace("/", " ").split())
     link = f"(?:{of} )?"
@@ -46,10 +45,7 @@ def with_dates(
     links: AbstractSet[str],
     nth: Mapping[str, int],
 ) -> str:
-    """Return a text in lower case with its dates of a `date_form` as one word each.
-
-    `months` and `nth` are names with their numbers. `links` stand before a month alone.
-    """
+    """Return a text with its dates of a `date_form` as one word each."""
 
     def date_word(year: str | None, month: int, day: str | int | None) -> str:
         parts = (f"y{int(year)}" if year else "", f"m{month}", f"d{int(day)}" if day else "")
@@ -66,20 +62,16 @@ def with_dates(
     return form.sub(replace_date, text)
 
 
-def hour_form(halves: str, numbers: str) -> str:
-    """Return the expression of an hour before the name of its half of the day: `am/0 pm/12`."""
-    names = "|".join(re.escape(half.rpartition("/")[0]) for half in halves.split()) or "(?!)"
-    told = "|".join(number.partition("/")[0] for number in numbers.split())
+def hour_form(halves: Mapping[str, str], numbers: Mapping[str, float]) -> str:
+    """Return the expression of an hour before the name of its half of the day, such as `pm`."""
+    names, told = "|".join(map(re.escape, halves)) or "(?!)", "|".join(numbers)
     return rf"\b(?:(\w+)-)?(\d{{1,2}}|{told})(?:[:.](\d{{2}}))? ?({names})(?!\w)"
 
 
 def with_hours(
     text: str, form: re.Pattern[str], halves: Mapping[str, str], numbers: Mapping[str, float]
 ) -> str:
-    """Return a text with its hours of an `hour_form` as one word each: `7 pm` is `time_h19`.
-
-    `halves` has the hours that each half adds.
-    """
+    """Return a text with its hours of an `hour_form` as one word each: `7 pm` is `time_h19`."""
 
     def hour_word(match: re.Match[str]) -> str:
         hour = numbers.get(match[1], 0) + float(numbers.get(match[2], match[2]))

@@ -8,15 +8,7 @@ from functools import cache, lru_cache
 from operator import methodcaller
 from typing import Any, ClassVar, Final, TypeAlias
 
-from canonry.language.reading.times import (
-    EVERY_DAY,
-    PREFIX,
-    date_form,
-    hour_form,
-    parts_of,
-    with_dates,
-    with_hours,
-)
+from canonry.language.reading import times
 from canonry.language.texts.stems import stem_of
 from canonry.values.attributes.table import attribute_of_word, split_sides
 from canonry.values.data_files import read_toml
@@ -94,11 +86,8 @@ _FORMS: Final = _Lazy(
 )
 _DATE: Final = _Lazy(
     lambda code: re.compile(
-        date_form(_DATA[code]["months"], _DATA[code]["of"], _DATA[code].get("nth_days", ""))
+        times.date_form(_DATA[code]["months"], _DATA[code]["of"], _DATA[code].get("nth_days", ""))
     )
-)
-_HOUR: Final = _Lazy(
-    lambda code: re.compile(hour_form(_DATA[code].get("half_days", ""), _DATA[code]["numbers"]))
 )
 LIMITS: Final = {
     name: re.compile(rf"(?i)(?<!\w)({'|'.join(e[name] for e in _DATA.values())})(?:(?<=')|\s)")
@@ -144,7 +133,6 @@ class WordTable:
     measures: Mapping[str, str]
     plurals: Mapping[str, str]
     clock: Mapping[str, str]
-    smaller: Mapping[str, str]
     timed: Mapping[str, str]
     half_days: Mapping[str, str]
     bearings: Mapping[str, str]
@@ -157,6 +145,7 @@ class WordTable:
     counted: Mapping[str, str]
     numbers: Mapping[str, float]
     scales: Mapping[str, float]
+    smaller: Mapping[str, float]
     units: Mapping[str, tuple[str, float]]
     kinds: Mapping[str, frozenset[str]]
     moves: Mapping[str, frozenset[str]]
@@ -177,7 +166,7 @@ class WordTable:
 
     def is_time(self, word: str) -> bool:
         """Return whether a word names a point or a span of time."""
-        if word.startswith(PREFIX) or word == EVERY_DAY:
+        if word.startswith(times.PREFIX) or word == times.EVERY_DAY:
             return True
         groups = ("times", "weekdays", "months")
         return any(
@@ -215,17 +204,13 @@ class WordTable:
         day = self.weekdays.get(word) or self.weekdays.get(self.singular_of(word))
         if day:
             return {"w": str(day)}
-        if word == EVERY_DAY:
+        if word == times.EVERY_DAY:
             return {"w": "0"}
-        return {"h": self.clock[word]} if word in self.clock else parts_of(word)
+        return {"h": self.clock[word]} if word in self.clock else times.parts_of(word)
 
     def has_word(self, group: str, word: str) -> bool:
         """Return whether a word belongs to a group of the table, such as `be` or `negations`."""
         return word in self.sets.get(group, ())
-
-
-_CATEGORIES: Final = {"b": "base", "p": "participle"}
-"""The forms of a verb that a table writes short."""
 
 
 def _read_meanings(entry: Any) -> Mapping[str, str]:
@@ -251,7 +236,7 @@ def _read_irregular(text: str) -> Mapping[str, tuple[str, str]]:
     for entry in text.split():
         lemma, *others = entry.split("/")
         for form, _colon, category in (other.partition(":") for other in others):
-            found[form] = (lemma, _CATEGORIES.get(category, category))
+            found[form] = (lemma, category)
     return found
 
 
@@ -309,6 +294,11 @@ def word_table(code: str) -> WordTable:
     return WordTable(**members)
 
 
+_HOUR: Final = _Lazy(
+    lambda code: re.compile(times.hour_form(word_table(code).half_days, word_table(code).numbers))
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """A token: a word in lower case, or a name with its id; `lemma` of a verb, `stem` of a noun."""
@@ -336,10 +326,7 @@ _CAPITALS: Final = re.compile(
 
 
 def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Iterator[list[Token]]:
-    """Yield the tokens of each sentence that states something, with its names masked.
-
-    Names that nobody gave are phrases of their words; questions and idioms are left out.
-    """
+    """Yield the tokens of each sentence that states something, with all names masked."""
     ids: list[str] = []
 
     def mask_name(said: str) -> str:
@@ -367,8 +354,8 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
                 sentence = _PATTERNS[old].sub(new, sentence)
         sentence = _POSSESSIVE.sub(" 's ", sentence)
         form, links = _DATE[words.code], words.sets["date_links"]
-        sentence = with_dates(sentence, form, words.months, links, words.nth_days)
-        sentence = with_hours(sentence, _HOUR[words.code], words.half_days, words.numbers)
+        sentence = times.with_dates(sentence, form, words.months, links, words.nth_days)
+        sentence = times.with_hours(sentence, _HOUR[words.code], words.half_days, words.numbers)
         found = ((each, _NAME.fullmatch(each)) for each in _TOKEN.findall(sentence))
         yield [Token("@", ids[int(name[1])]) if name else Token(each) for each, name in found]
 
@@ -376,8 +363,7 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
 def _with_names(text: str, names: Mapping[str, str], words: WordTable, mask: Masking) -> str:
     """Mask the names that begin with a capital, or that follow an article.
 
-    A name in lower case, with a hyphen or with a letter beyond ASCII is masked anywhere. The
-    genitive of a name stays apart: `Jules` is `Jule 's`.
+    A name in lower case, with a hyphen or with a letter beyond ASCII is masked anywhere.
     """
     shortened = _FORMS[words.code]["abbreviations"]
     plain = {

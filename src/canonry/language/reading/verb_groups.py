@@ -9,6 +9,7 @@ from canonry.language.reading.tokens import Token, WordTable, is_finite, verb_of
 from canonry.values.statements import Modality
 
 _LIGHT = frozenset({"self", "skip", "adverb", "only", "hedge"})
+_KEPT = ("negative", "ended", "ongoing", "ability", "only", "reports", "begins", "never")
 _TOKENS_AHEAD = 3
 """The number of words after an auxiliary that are tried for its verb."""
 
@@ -26,11 +27,7 @@ class GroupReader:
         self.marks: set[str] = set()
 
     def read_group(self) -> tuple[VerbGroup, list[Token]]:
-        """Return the verb group, and the tokens after it.
-
-        Raises:
-            UnreadClause: the verb is not clear, or only reports a clause.
-        """
+        """Return the verb group, and the tokens after it; refuse a verb that is not clear."""
         while self.tokens:
             text = self.tokens[0].text
             if not (self._read_auxiliary(text) or self._read_light_word(text)):
@@ -219,19 +216,12 @@ class GroupReader:
             verb=verb,
             copula=copula,
             passive=passive,
-            negative=self.negative,
-            ended=self.ended,
             past=self.past and not (copula and self.have),
             perfect=self.have,
             modality=Modality.ASSERTED if duty else modality,
             duty=duty,
-            ongoing=self.ongoing,
-            ability=self.ability,
-            only=self.only,
-            reports=self.reports,
-            begins=self.begins,
-            never=self.never,
             marks=frozenset(self.marks),
+            **{each: getattr(self, each) for each in _KEPT},
         )
 
     def _read_stopped(self) -> tuple[VerbGroup, list[Token]]:
