@@ -310,6 +310,7 @@ class Token:
 Masking: TypeAlias = Callable[[str], str]
 """Returns the mask of what a name means."""
 
+_WORD_END: Final = re.compile(r"(?!\w)")
 _WORD_START: Final = re.compile(r"(?<![\w@])[^\W_]")
 _NAME: Final = re.compile(r"@(\d+)@")
 _TOKEN: Final = re.compile(
@@ -382,17 +383,14 @@ def _with_names(text: str, names: Mapping[str, str], words: WordTable, mask: Mas
         for size in sizes if start >= end else ():
             name, after = text[start : start + size].casefold(), text[start + size :]
             owning = bool(words.genitive) and after.startswith(words.genitive)
-            tail = words.genitive if owning and _is_word_end(after[len(words.genitive) :]) else ""
-            if name in known and (free or name in anywhere) and (tail or _is_word_end(after)):
+            tail = (
+                words.genitive if owning and _WORD_END.match(after[len(words.genitive) :]) else ""
+            )
+            if name in known and (free or name in anywhere) and (tail or _WORD_END.match(after)):
                 parts += [text[end:start], mask(known[name]), "'s " if tail else ""]
                 end = start + size + len(tail)
                 break
     return "".join((*parts, text[end:]))
-
-
-def _is_word_end(after: str) -> bool:
-    """Return whether a word has ended before these characters."""
-    return not (after[:1].isalnum() or after[:1] == "_")
 
 
 def _full_name(found: str, words: WordTable, mask: Masking) -> str:
