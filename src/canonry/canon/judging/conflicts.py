@@ -12,8 +12,7 @@ from canonry.log.items.proposals import Grade
 from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
 
-_CLOSE = 0.05
-"""The distance of two approximate figures that agree."""
+_CLOSE = 0.05  # the distance of two approximate figures that agree
 
 _OPPOSED: Final[Mapping[str, Collection[str]]] = {
     "": ("", "all", "only", "sole"),

@@ -262,7 +262,8 @@ def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement |
         aged = property_of[1] == "age" and not one.quantity.dimension
         figure = _age_in_months(one.quantity) if aged else one.quantity
         known = subject.words[:-1] if subject.noun in words.measures else ()
-        marks = clause.qualifiers() | coins_of(one, words) | {*known} - words.sets["empty"]
+        other = {mark for mark in known if not words.has_word("empty", mark)}
+        marks = clause.qualifiers() | coins_of(one, words) | other
         return make_statement(*property_of, figure, qualifiers=marks)
     bare = not (noun or one.definite or one.quantifier or one.owner)
     if bare and one.quantity.dimension not in {"", "month", "time"}:
@@ -278,7 +279,7 @@ def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement |
 def _age_in_months(years: Quantity) -> Quantity:
     """Return the age that a figure without a unit means."""
     low, high = years.low * 12, years.high * 12
-    return replace(years, low=low, high=high, dimension="month", step=years.step * 12 or 12.0)
+    return replace(years, low=low, high=high, dimension="month", step=12.0)
 
 
 def coins_of(one: Nominal, words: WordTable) -> frozenset[str]:

@@ -170,8 +170,8 @@ class Clause:
             if (bare or role in _POINT_ROLES) and _YEARS[0] <= figure.low <= _YEARS[1]:
                 return {"y": f"{figure.low:g}"}
             half = "?" if 1 <= figure.low < _HOURS / 2 + 1 else ""
-            at = role == "at" and 0 <= figure.low <= _HOURS
-            return {"h": f"{figure.low:g}{half}"} if at else {}
+            hour = {"h": f"{figure.low:g}{half}"}
+            return hour if role == "at" and 0 <= figure.low <= _HOURS else {}
         return self.words.time_parts(one.words[-1]) if one.noun else {}
 
     def _is_span(self, one: Nominal) -> bool:

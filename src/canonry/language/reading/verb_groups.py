@@ -10,8 +10,7 @@ from canonry.values.statements import Modality
 
 _LIGHT = frozenset({"self", "skip", "adverb", "only", "hedge"})
 _KEPT = ("negative", "ended", "ongoing", "ability", "only", "reports", "begins", "never")
-_TOKENS_AHEAD = 3
-"""The number of words after an auxiliary that are tried for its verb."""
+_TOKENS_AHEAD = 3  # words after an auxiliary that are tried for its verb
 
 
 class GroupReader:
