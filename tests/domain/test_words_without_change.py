@@ -146,6 +146,44 @@ def test_literal_meanings_are_still_read(text: str, state: str) -> None:
     assert state in states_in(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana walked past Velm.",
+        "Ana rode towards Velm.",
+        "Ana set out for Velm.",
+        "Ana nearly reached Velm.",
+        "Ana tried to reach Velm.",
+        "Ana never went to Velm.",
+        "Ana dreamed that she rode to Velm.",
+        "They say that Ana fled to Velm.",
+        "Ana plans to sail to Velm.",
+        "Ana was riding to Velm.",
+        "Ana had ridden to Velm.",
+        "Ana used to ride to Velm.",
+        "Ana goes to Velm.",
+        "Ana rides to Velm every week.",
+        "The road runs to Velm.",
+        "Ana went to sleep.",
+        "Ana went to war.",
+        "Ana went to the market.",
+        "Ana walked in Velm.",
+        "Ana returned the book to Velm.",
+        "Ana often walked to Velm.",
+        "Ana wanderte in Velm.",
+        "Ana will nach Velm reiten.",
+        "Ana veut aller à Velm.",
+        "Ana pasó por Velm.",
+    ],
+)
+def test_who_only_goes_about_is_in_no_other_place(text: str) -> None:
+    assert [
+        one
+        for one in read_statements(text, NAMES)
+        if one.attribute == "location" and one.holds_then and not one.qualifiers
+    ] == []
+
+
 @pytest.mark.parametrize("order", [Order.ONE, Order.LATER])
 @pytest.mark.parametrize(
     ("held", "said"),

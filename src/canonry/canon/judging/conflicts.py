@@ -336,8 +336,9 @@ def _different_values(case: _Case) -> StatementClash | None:
     alike = one.startswith(PHRASE) is other.startswith(PHRASE)
     moved = (case.order is Order.LATER and alike) or case.claim.phase is Phase.BEGINS
     names = [case.location_name(each) for each in (one, other)]
-    inside = len(entry.regions.intersection(names)) == 1
-    inside = entry.containment and (inside or _is_named_within(*names))
+    long, short = sorted((each.removeprefix(PHRASE) for each in names), key=len, reverse=True)
+    inside = len(entry.regions.intersection(names)) == 1 or long.endswith(f"_of_{short}")
+    inside = entry.containment and inside  # the Tower of Lowen, and Lowen
     apart = not inside and _are_apart(entry, one, other, names)
     if not moved and not apart and (inside or (entry.name in _ANYWHERE and unknown)):
         return None
@@ -346,12 +347,6 @@ def _different_values(case: _Case) -> StatementClash | None:
         return StatementClash(grade=Grade.POSSIBLE, reason=reason)
     contained = entry.name in _ANYWHERE and not moved and not apart
     return case.make_clash(reason, soft=entry.soft or contained)
-
-
-def _is_named_within(one: str, other: str) -> bool:
-    """Return whether one name says that it lies in the other: the Tower of Lowen, and Lowen."""
-    long, short = sorted((one, other.removeprefix(PHRASE)), key=len, reverse=True)
-    return long.endswith(f"_of_{short.removeprefix(PHRASE)}")
 
 
 def _are_apart(entry: Attribute, one: str, other: str, names: Collection[str]) -> bool:

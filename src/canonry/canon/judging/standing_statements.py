@@ -42,7 +42,7 @@ from canonry.language.texts.stems import EPITHETS, find_names, is_part_of, terms
 from canonry.log.entries import Entry, FactRead
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
-from canonry.log.schemas.narrative import relation_type
+from canonry.log.schemas.narrative import EntityType, relation_type
 from canonry.values.attributes.table import (
     Attribute,
     AttributeTable,
@@ -154,6 +154,7 @@ def _with_new_date(said: Statement, view: SliceView) -> Iterator[Statement]:
             yield replace(asked, value=new)
 
 
+_PEOPLE: Final = frozenset({EntityType.CHARACTER, EntityType.FACTION})
 _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
 """The properties of facts that document a state tag; they say nothing beyond the tag."""
 
@@ -255,7 +256,10 @@ def statements_of_fact(
         space = view.find_item(view.space)
         owned = isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT
         reported = tuple(said_by(by.id if by else SPEAKER if owned else "", read))
-    return tuple(dict.fromkeys((*reported, *statements_of_properties(others, about))))
+    people = {one.id for one in about if one.entity_type in _PEOPLE}
+    met = {one for one in reported if one.phase is Phase.BEGINS and one.value in people}  # no place
+    said = (one for one in reported if one.attribute != "location" or one not in met)
+    return tuple(dict.fromkeys((*said, *statements_of_properties(others, about))))
 
 
 def _is_strange(form: str, names: Mapping[str, str]) -> bool:

@@ -108,15 +108,11 @@ def fact_for(view: SliceView, entity: Entity, change: TagChange) -> Fact | None:
 
 def newest_until(change: TagChange, facts: Sequence[Fact]) -> Fact | None:
     """Return the newest fact in story order before or at a change."""
-    return next((fact for fact in reversed(facts) if not _is_later(fact, change)), None)
-
-
-def _is_later(fact: Fact, change: TagChange) -> bool:
-    """Return whether the fact belongs to a later change."""
-    moment, changed = fact.moment, change.moment
-    if is_same_moment(moment, changed):
-        return False
-    return bool(split_at(moment, (changed,), lambda one: one)[0])
+    for fact in reversed(facts):
+        earlier, _later = split_at(fact.moment, (change.moment,), lambda one: one)
+        if not earlier or is_same_moment(fact.moment, change.moment):
+            return fact
+    return None
 
 
 def facts_stating_tag(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:

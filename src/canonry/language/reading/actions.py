@@ -11,7 +11,7 @@ from canonry.language.reading.figures import measure_of, text_of
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, make_statement
 from canonry.language.reading.possessions import kinds_of, possession_statements
 from canonry.language.reading.times import is_recurring, parts_of
-from canonry.language.reading.verb_rules import is_event, rule_statements
+from canonry.language.reading.verb_rules import MOTION, is_event, rule_statements
 from canonry.values.attributes.table import ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Phase, Quantity, Statement
 
@@ -50,6 +50,8 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         yield from copulas.location_statements(clause, about)
         return
     yield from found
+    moved = f"{MOTION}{group.verb}"
+    yield from () if group.duty else rule_statements(clause, moved, about, passive=group.passive)
     yield from _time_statements(clause, subject)
     yield from _duration_statements(clause, about)
     family, phase = ("did", Phase.WAS) if group.past else ("does", Phase.IS)

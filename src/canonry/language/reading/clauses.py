@@ -14,6 +14,7 @@ from canonry.language.reading.nominals import read_nominal, split_list
 from canonry.language.reading.times import parts_of
 from canonry.language.reading.tokens import Token, WordTable, verb_of
 from canonry.language.reading.verb_groups import GroupReader
+from canonry.language.reading.verb_rules import MOTION
 from canonry.values.attributes.table import implied_by
 from canonry.values.statements import PHRASE, Phase, Statement
 
@@ -73,7 +74,12 @@ def _with_object(
     phrases: list[tuple[str, list[Nominal]]], group: VerbGroup, words: WordTable
 ) -> list[tuple[str, list[Nominal]]]:
     """Make an object of a phrase that only looks like another: `mange de la viande`."""
-    if phrases[0][1] or len(phrases) == 1 or group.copula:
+    if len(phrases) == 1 or group.copula:
+        return phrases
+    moves = f"{MOTION}{group.verb}" in words.verbs
+    if moves and any(words.has_word("directions", one.last_word) for one in phrases[0][1]):
+        return [("", []), *phrases[1:]]  # went back to the inn
+    if phrases[0][1]:
         return phrases
     role, nominals = phrases[1]
     used = {end for rule in words.verbs.get(group.verb, ()) for end in rule[1:3]}

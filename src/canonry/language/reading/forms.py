@@ -127,10 +127,12 @@ class Clause:
         Somebody who is dying or can die is not dead, and a shop that opens at nine can be closed.
         """
         group = self.group
-        spans = (one for _role, each in self.phrases for one in each if self._is_span(one))
+        ends = [one for _role, each in self.phrases for one in each]
+        often = any(one.quantity and one.quantity.dimension == "frequency" for one in ends)
         once = group.past or group.perfect or group.begins or group.modality is Modality.PLANNED
         habit = is_recurring(self.when) and not once
-        return group.ongoing or group.ability or habit or any(one.quantifier for one in spans)
+        habit = habit or often or any(one.quantifier for one in ends if self._is_span(one))
+        return group.ongoing or group.ability or habit
 
     @cached_property
     def when(self) -> str:

@@ -155,8 +155,10 @@ def tense_of(text: str) -> int:
     first = " ".join(text.split(maxsplit=1)[:1])
     words = _language_of(text, ())
     sentences = list(sentences_of(text, {}, words))
-    if any(_is_since(one, then) for each in sentences for one, then in pairwise(each)):
-        return -1  # "since May" is the last May, whatever the verb
+    for one, then in (pair for each in sentences for pair in pairwise(each)):
+        roles = {word_table(code).prepositions.get(one.text) for code in _TABLES}
+        if "since" in roles and parts_of(then.text):
+            return -1  # "since May" is the last May, whatever the verb
     said = (*read_statements(text, {}), *read_statements(text, {first: first} if first else {}))
     past = any(one.attribute.startswith("did:") or one.phase is Phase.WAS for one in said)
     planned = any(one.modality is Modality.PLANNED for one in said)
@@ -170,12 +172,6 @@ def tense_of(text: str) -> int:
         acts |= {f"does:{verb}" for verb, form in verbs if form in _PRESENT} - changed
         planned = planned or any(each.startswith("does:") for each in acts)
     return int(planned) - int(past)
-
-
-def _is_since(one: Token, then: Token) -> bool:
-    """Return whether two tokens say since which time something lasts."""
-    roles = {word_table(code).prepositions.get(one.text) for code in _TABLES}
-    return "since" in roles and bool(parts_of(then.text))
 
 
 def time_words_in(text: str, start: RoughTime, *, path: str) -> str:

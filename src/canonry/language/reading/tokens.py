@@ -264,7 +264,8 @@ _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
     Mapping[str, frozenset[str]]: _groups_by_word,
     Mapping[str, tuple[tuple[str, ...], ...]]: lambda entry: {
         word.rstrip("_"): tuple(tuple(rule.split()) for rule in rules.split(","))
-        for word, rules in dict(entry).items()
+        for words, rules in dict(entry).items()
+        for word in words.split()
     },
 }
 """The readers of a table's members, by their type."""
@@ -485,7 +486,8 @@ def _irregular_form(word: str, words: WordTable) -> str:
 def _known_verbs(code: str) -> frozenset[str]:
     words = word_table(code)
     groups = ("common", "idle", "say", "know", "try", "stop", "start")
-    return frozenset(words.verbs).union(*(words.sets.get(group, ()) for group in groups))
+    named = (one.strip("@") for one in words.verbs)
+    return frozenset(named).union(*(words.sets.get(group, ()) for group in groups))
 
 
 def _verb_bases(stem: str, words: WordTable) -> Iterator[str]:

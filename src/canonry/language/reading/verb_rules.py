@@ -20,6 +20,9 @@ _ROLES: Final = _ENDS | {"in", "on", "at", "to", "from", "by", "with", "for", "o
 _RECIPROCAL: Final = ("to", "with", "from", "at")
 _STORED: Final = frozenset({"all", "only", "most"})
 
+MOTION: Final = "@"
+"""The sign before a verb whose rules say where a motion ends and begins: in a named place."""
+
 _NAMED_LOCATIONS: Final = frozenset({"birthplace", "deathplace", "burialplace"})
 """Attributes whose values are named places: nobody is born in a hurry."""
 
@@ -28,14 +31,16 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
     """Yield the statements of the verb's rules whose ends the clause has."""
     words, group = clause.words, clause.group
     rules: Sequence[Rule] = words.verbs.get(verb, ())
-    if clause.is_outcome_open and is_event(clause):
+    moves, now = verb.startswith(MOTION), not (group.past or group.perfect)
+    untold = "formerly" in group.marks or (now and words.has_word("roaming", group.verb))
+    if not rules or (clause.is_outcome_open and (moves or is_event(clause))) or (moves and untold):
         return
     ends = _rule_ends(clause, about)
     if passive:
         ends["c"] = ends["o"]
         ends["o"], ends["s"] = [about], list(ends.pop(words.agent, ()))
         alike = [one for one in rules if one[1] == "s" and one[2] in _RECIPROCAL and one[2] in ends]
-        if alike and not ends["s"]:  # is married to, is allied with
+        if alike and not (ends["s"] or moves):  # is married to, is allied with
             lasting = group.past and not clause.when  # was married to, and may have wed long ago
             ends["s"] = [about]
             rules = [(*one[:3], "is") if lasting else one for one in alike]
@@ -55,11 +60,13 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
             continue
         for whose in _rule_owners(owner, ends):
             for what in ends.get(value, []) if value in _ROLES or value in ends else [value]:
-                made = _rule_statement(name, whose, what, begun, denied=denied)
+                common = moves and isinstance(what, Nominal) and what.noun and not what.proper
+                made = None if common else _rule_statement(name, whose, what, begun, denied=denied)
                 used = (owner, value, words.agent if passive else "")
                 narrow = clause.qualifiers(*used) if group.negative else frozenset[str]()
                 if made is not None and made.value != f"{PHRASE}{clause.when}":  # left in spring
-                    yield replace(made, qualifiers=narrow)
+                    carried = moves and owner == "o"  # and stays with who brings it
+                    yield replace(made, qualifiers=narrow, implied=made.implied or carried)
                     yield from _had_until_then(made, whose)
 
 

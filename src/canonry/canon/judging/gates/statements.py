@@ -240,10 +240,14 @@ def first_successor(item: Fact | Relation, view: SliceView) -> tuple[str, Instan
     for successor in find_standing([one.statement for one in own], item.moment, view):
         if not isinstance(successor.conflicting, str) or successor.conflicting == item.id:
             continue
+        met = successor.statement, successor.moment, view
+        found = (
+            (one, _object_to(one, *met, about=successor.about, by=successor.item)) for one in own
+        )
         over = {
             find_attribute(one.statement.attribute).fixed
-            for one in own
-            if _ends_standing(one, successor, view)
+            for one, by in found
+            if by is not None and by.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
         }
         later = comes_after(successor.moment, item.moment)
         if True in over and successor.moment.recorded > item.moment.recorded:
@@ -281,13 +285,6 @@ def _is_same_statement(one: Fact | Relation, other: Fact | Relation) -> bool:
         return False
     both_states = "tag" in one.properties and "tag" in other.properties
     return both_states or plain_statement(one.statement) == plain_statement(other.statement)
-
-
-def _ends_standing(standing: StandingStatement, later: StandingStatement, view: SliceView) -> bool:
-    """Return whether a later statement ends the one that stands, or cannot hold beside it."""
-    met = later.statement, later.moment, view
-    found = _object_to(standing, *met, about=later.about, by=later.item)
-    return found is not None and found.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
 
 
 def _is_judged_elsewhere(content: Content, standing: StandingStatement) -> bool:
@@ -398,7 +395,8 @@ def _ended_in_passing(
     had, left = (claim, held) if earlier else (held, claim)  # who left first may hold it anew
     weight, entry = Weight.PRECEDES if earlier else Weight.SUPERSEDES, find_attribute(had.attribute)
     moved = had.attribute in find_attribute(left.attribute).displaces
-    if moved and had.subject == left.subject and had.holds_then and left.holds_then:
+    moved = moved and not left.implied and had.subject == left.subject
+    if moved and had.holds_then and left.holds_then:
         return (weight, "it is in one place at a time")
     if not rests_on(had, left):
         return None

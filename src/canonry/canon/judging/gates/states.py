@@ -482,11 +482,16 @@ def actor_alive(candidate: Candidate, content: Content, view: SliceView) -> Iter
     The dead begin nothing that only the living do: they join nobody and become angry no more. An
     involvement without an act only causes a warning.
     """
-    acting, living = _actor_ids(content, view), _living_ids(content, view)
+    actors = content.actors if isinstance(content, EventContent | FactContent) else ()
+    acting = {one.id for one in map(view.find_entity, actors) if one is not None}
+    living = _living_ids(content, view)
     involved = list[Reference]()
     if isinstance(content, EventContent):
         involved += (*content.involved, *([content.location] if content.location else ()))
-    ids = sorted(acting | living | _claimed_locations(content, view))
+    statements = statements_of(content, view)
+    there = {str(one.value) for one in statements if one.attribute == "location" and one.holds_then}
+    locations = {one.rpartition("of:")[2].split()[0] for one in there}
+    ids = sorted(acting | living | locations)
     named = (*map(view.find_entity, involved), *map(partial(entity_of, view), ids))
     for entity in {one.id: one for one in named if one is not None}.values():
         deeds = isinstance(content, FactContent) and entity.id not in acting | _living_ids(
@@ -494,20 +499,6 @@ def actor_alive(candidate: Candidate, content: Content, view: SliceView) -> Iter
         )
         acts = entity.id in acting or entity.id in living
         yield from _object_to_dead(candidate, entity, view, acts=acts, certain=not deeds)
-
-
-def _claimed_locations(content: Content, view: SliceView) -> frozenset[str]:
-    """Return the ids of the places in which a claim says that somebody or something is."""
-    statements = statements_of(content, view)
-    values = [one.value for one in statements if one.attribute == "location" and one.holds_then]
-    return frozenset(str(each).rpartition("of:")[2].split()[0] for each in values if each)
-
-
-def _actor_ids(content: Content, view: SliceView) -> frozenset[str]:
-    """Return the ids of the actors that a claim names."""
-    actors = content.actors if isinstance(content, EventContent | FactContent) else ()
-    named = (view.find_entity(reference) for reference in actors)
-    return frozenset(one.id for one in named if one is not None)
 
 
 def _living_ids(content: Content, view: SliceView, *, deeds: bool = True) -> frozenset[str]:
@@ -569,6 +560,7 @@ def actor_present(
     """Object to actors who are neither at the event's location nor within it.
 
     Only an event with a place can contradict; a participant of a scene is at the scene's place.
+    Who was elsewhere before may have moved, so that a later event only causes a warning.
     """
     location = None if content.location is None else view.find_entity(content.location)
     if location is None:
@@ -584,20 +576,20 @@ def actor_present(
 def _object_to_elsewhere(
     now: Moment, actor: Entity, location: Entity, view: SliceView
 ) -> Iterator[Objection]:
-    timeline = standing_relations(view, actor, LOCATED_IN, now)
-    for relation in timeline:
-        if is_same_scene(now, relation.moment):
-            continue
+    for relation in standing_relations(view, actor, LOCATED_IN, now):
         there = view.find_entity(Reference(relation.to_id))
-        if there is None:
+        if there is None or is_same_scene(now, relation.moment):
             continue
         if is_within(there, location, view) or is_within(location, there, view):
             continue
+        stays = relation.ended and relation.superseded_by is None  # somebody said until when
+        left = order_of(now, relation.moment) is Order.LATER and not stays
+        was, then = ("was", "before") if left else ("is", "then")
         yield Objection(
-            weight=Weight.CONTRADICTS,
-            rationale=f"{actor.name} acts in {location.name} but {relation.id} places it elsewhere",
+            weight=Weight.WARNS if left else Weight.CONTRADICTS,
+            rationale=f"{actor.name} acts in {location.name} but {was} in {there.name} {then}",
             conflicts=(relation.id,),
-            conflicting=(relation.id,),
+            conflicting=() if left else (relation.id,),
             authority=relation.authority,
         )
 

@@ -1,0 +1,100 @@
+"""Things, places and offices in a story: who moves, gives away or loses what by a sentence."""
+
+from typing import Any
+
+import pytest
+
+from tests.toolsets.canon.kit import ToolDriver, make_driver
+
+pytestmark = pytest.mark.anyio
+
+KINDS = {
+    "character": ("Ivo", "Runa", "Odd"),
+    "location": ("Hall", "Cave", "Moor"),
+    "object": ("Axe", "Cup", "Cart"),
+    "faction": ("Foxes", "Herons"),
+}
+
+
+async def a_story() -> ToolDriver:
+    driver = make_driver()
+    await driver.call("open", name="Story")
+    claims = [{"kind": "entity", "name": n, "type": k} for k, names in KINDS.items() for n in names]
+    await driver.call("propose", claims=claims, said="They are here.")
+    return driver
+
+
+async def tell(driver: ToolDriver, *claims: dict[str, Any] | str, **more: Any) -> dict[str, Any]:
+    """Tell a scene with these claims; a sentence is a fact."""
+    title = f"Scene {await driver.heads()}"
+    await driver.call("tell", scene=title, turns=[{"by": "gm", "text": title}], **more)
+    facts = [{"kind": "fact", "says": one} if isinstance(one, str) else one for one in claims]
+    return await driver.call("propose", claims=facts, evidence=[title])
+
+
+async def holds(driver: ToolDriver, name: str) -> set[str]:
+    """What holds of an entity now, in words."""
+    shown = await driver.call("get", of=name, limit=50)
+    return {row["says"] for row in (*shown.get("facts", ()), *shown.get("relations", ()))}
+
+
+def tie(start: str, kind: str, end: str) -> dict[str, Any]:
+    return {"kind": "relation", "from": start, "type": kind, "to": end}
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Ivo entered the Cave",
+        "Ivo rode to the Moor",
+        "Ivo went back to the Moor",
+        "Ivo was taken to the Cave",
+        "Runa dragged Ivo into the Cave",
+        "Ivo fled from the Hall",
+    ],
+)
+@pytest.mark.parametrize("before", ["Ivo is in the Hall", tie("Ivo", "LOCATED_IN", "Hall")])
+async def test_who_goes_elsewhere_has_left(before: Any, says: str) -> None:
+    driver = await a_story()
+    await tell(driver, before)
+
+    await tell(driver, says)
+
+    assert await holds(driver, "Ivo") == {says}
+
+
+@pytest.mark.parametrize(
+    "says", ["Ivo ran into Runa", "Ivo went over to the Foxes", "Ivo walked past the Cave"]
+)
+async def test_who_meets_somebody_is_where_he_was(says: str) -> None:
+    driver = await a_story()
+    await tell(driver, "Ivo is in the Hall")
+
+    await tell(driver, says)
+
+    assert "Ivo is in the Hall" in await holds(driver, "Ivo")
+
+
+async def test_a_thing_that_is_brought_along_stays_with_its_carrier() -> None:
+    driver = await a_story()
+    await tell(driver, tie("Ivo", "CARRIES", "Axe"), tie("Cup", "LOCATED_IN", "Cart"))
+
+    await tell(driver, "Ivo brought the Axe to the Moor", "The Cup was carried into the Cave")
+
+    assert "Ivo carries Axe" in await holds(driver, "Axe")
+    assert await holds(driver, "Cup") == {"The Cup was carried into the Cave"}
+
+
+async def test_who_acts_elsewhere_later_may_have_moved() -> None:
+    driver = await a_story()
+    there = tie("Ivo", "LOCATED_IN", "Hall") | {"when": "1450-01-01"}
+    await driver.call("propose", claims=[there], said="He came on the first.")
+    act = {"kind": "event", "says": "Ivo lights a fire", "who": ["Ivo"], "where": "Cave"}
+
+    later, then = [
+        await driver.call("propose", claims=[act | {"when": day}], said=f"It burns on {day}.")
+        for day in ("1450-01-02", "1450-01-01")
+    ]
+
+    assert "Ivo acts in Cave but was in Hall before" in later["note"]
+    assert then["verdicts"][0]["because"] == "Ivo acts in Cave but is in Hall then"
