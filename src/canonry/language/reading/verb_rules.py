@@ -32,8 +32,8 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
     words, group = clause.words, clause.group
     rules: Sequence[Rule] = words.verbs.get(verb, ())
     moves, now = verb.startswith(MOTION), not (group.past or group.perfect)
-    untold = "formerly" in group.marks or (now and words.has_word("roaming", group.verb))
-    if not rules or (clause.is_outcome_open and (moves or is_event(clause))) or (moves and untold):
+    vague = "formerly" in group.marks or (now and words.has_word("roaming", group.verb))
+    if not rules or (clause.is_outcome_open and (moves or is_event(clause))) or (moves and vague):
         return
     ends = _rule_ends(clause, about)
     if passive:

@@ -560,7 +560,7 @@ def actor_present(
     """Object to actors who are neither at the event's location nor within it.
 
     Only an event with a place can contradict; a participant of a scene is at the scene's place.
-    Who was elsewhere before may have moved, so that a later event only causes a warning.
+    A later event only causes a warning: an actor who was elsewhere before may have moved.
     """
     location = None if content.location is None else view.find_entity(content.location)
     if location is None:

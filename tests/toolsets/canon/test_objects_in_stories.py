@@ -1,4 +1,4 @@
-"""Things, places and offices in a story: who moves, gives away or loses what by a sentence."""
+"""Objects, places and offices in a story: who moves, gives away or loses what by a sentence."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ async def test_who_meets_somebody_is_where_he_was(says: str) -> None:
     assert "Ivo is in the Hall" in await holds(driver, "Ivo")
 
 
-async def test_a_thing_that_is_brought_along_stays_with_its_carrier() -> None:
+async def test_an_object_that_is_brought_along_stays_with_its_carrier() -> None:
     driver = await a_story()
     await tell(driver, tie("Ivo", "CARRIES", "Axe"), tie("Cup", "LOCATED_IN", "Cart"))
 
