@@ -13,6 +13,10 @@ A phrase is a head with its modifiers in alphabetical order: `~captain of:petrel
 """
 
 
+AHEAD: Final = "ahead"
+"""The qualifier of a change that the words put into the future, as in "leaves tomorrow"."""
+
+
 def timeline_key(subject: str, attribute: str) -> str:
     """Return the key of all statements about a subject and an attribute."""
     return f"timeline:{subject}:{attribute}"

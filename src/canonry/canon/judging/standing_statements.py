@@ -36,7 +36,7 @@ from canonry.canon.judging.state_tags import (
 from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY, SPEAKER
 from canonry.language.reading.reading import READER, read_quantity, read_statements, said_by
-from canonry.language.reading.times import is_recurring, moved
+from canonry.language.reading.times import is_dated, is_recurring, moved
 from canonry.language.reading.tokens import word_table
 from canonry.language.texts.stems import EPITHETS, find_names, is_part_of, terms_of, words_of_name
 from canonry.log.entries import Entry, FactRead
@@ -60,7 +60,7 @@ from canonry.values.moments import NOW, Instant, Moment, is_same_scene, sort_by_
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority
 from canonry.values.state_tags import normal_tag
-from canonry.values.statements import PHRASE, Phase, Quantity, Statement, timeline_key
+from canonry.values.statements import AHEAD, PHRASE, Phase, Quantity, Statement, timeline_key
 
 
 def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
@@ -299,7 +299,8 @@ def without_given_time(one: Statement, moment: Moment, *, limited: bool = False)
     dated = bool(one.when) and moment.at is not None and moment.position.scene == 0
     lasting = one.phase is Phase.IS and find_attribute(one.attribute).kind is not ValueKind.QUANTITY
     recurs = lasting and not limited and is_recurring(one.when)
-    return replace(one, when="") if dated and not recurs else one
+    now = replace(one, when="", qualifiers=one.qualifiers - {AHEAD})
+    return now if dated and not recurs else one
 
 
 def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedTag, ...]:
@@ -310,8 +311,11 @@ def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedT
     """
     found: dict[tuple[str, str], StatedTag] = {}
     for one in statements:
-        changes = one.phase in {Phase.BEGINS, Phase.ENDS} or one.implied or one.value == "dead"
-        if not changes or one.holds_then is None or one.qualifiers or one.quantifier or one.when:
+        event = one.phase in {Phase.BEGINS, Phase.ENDS}
+        changes = event or one.implied or one.value == "dead"
+        undated = not one.when or (event and (one.value == "dead" or not is_dated(one.when)))
+        whole = undated and not one.qualifiers and one.quantifier in {"", "all"}
+        if not changes or one.holds_then is None or not whole:
             continue
         entity = entity_of(view, one.subject)
         entry = find_attribute(one.attribute)
@@ -511,6 +515,8 @@ def _keys_of_leaving(one: Statement, view: SliceView) -> set[str]:
 
 def _end_of_others(one: Statement) -> str:
     """Return what others rest on that ends or begins with a statement, as attributes name it."""
+    if AHEAD in one.qualifiers:
+        return ""
     ends = one.phase is Phase.ENDS
     return one.attribute if ends else f"{one.attribute}:{one.value}" if one.holds_then else ""
 

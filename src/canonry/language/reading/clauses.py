@@ -16,7 +16,7 @@ from canonry.language.reading.tokens import Token, WordTable, verb_of
 from canonry.language.reading.verb_groups import GroupReader
 from canonry.language.reading.verb_rules import MOTION
 from canonry.values.attributes.table import implied_by
-from canonry.values.statements import PHRASE, Phase, Statement
+from canonry.values.statements import AHEAD, PHRASE, Phase, Statement
 
 _DETERMINERS: Final = frozenset({"the", "a", "no", "all", "some", "most", "my", "another"})
 _OPENERS: Final = frozenset({"the", "a", "my", "no", "he"})
@@ -383,8 +383,9 @@ def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> St
     lasting = group.copula or any(role in _LASTING for role, _one in clause.phrases)
     if group.perfect and phase is Phase.IS and holds and not (lasting or deed):
         phase = Phase.WAS  # has lived in Rome, and need not live there now
-    tied = found.subject == subject.owner
-    quantifier = found.quantifier or ("" if tied else subject.quantifier)
+    tied = found.subject == subject.owner != subject.value
+    own = subject.value in {found.subject, found.value}  # one of the wolves killed Ana
+    quantifier = found.quantifier or (subject.quantifier if own else "")
     denied = group.negative and quantifier == "all"  # not all letters, but some
     counted = subject.quantity is not None and found.subject == subject.value
     if denied or (not quantifier and counted):
@@ -397,13 +398,16 @@ def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> St
         quantifier = "sole"
     if group.only and not quantifier and not clause.when and not clause.locations:
         quantifier = "only"
+    changes = phase in {Phase.BEGINS, Phase.ENDS} and not deed
+    ahead = {AHEAD} if changes and clause.is_ahead else set[str]()
+    marks = found.qualifiers | (group.marks - unsaid) | subject.marks | clause.lead_marks | ahead
     return replace(
         found,
         holds=holds,
         phase=phase,
         modality=group.modality,
         quantifier=quantifier,
-        qualifiers=found.qualifiers | (group.marks - unsaid) | subject.marks | clause.lead_marks,
+        qualifiers=marks,
         when=found.when or clause.when,
     )
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from canonry.language.reading.figures import UNREAD, text_of
-from canonry.language.reading.times import PREFIX, is_recurring
+from canonry.language.reading.times import PREFIX, is_recurring, parts_of
 from canonry.language.reading.tokens import WordTable
 from canonry.values.statements import Modality, Quantity, Statement
 
@@ -59,6 +59,13 @@ class Nominal:
         return len(self.words) == 1 and not (
             is_marked or self.quantity or self.label or self.proper
         )
+
+    @property
+    def is_part(self) -> bool:
+        """Return whether the phrase is a part of a named group: `two of the Ghouls`."""
+        counted = self.quantity is not None and not self.definite
+        counted = counted or self.value == self.owner or self.quantifier == "some"
+        return counted and not (self.noun or self.negative)
 
     @property
     def is_named(self) -> bool:
@@ -156,6 +163,13 @@ class Clause:
         points_of = (each for role, each in self.phrases if role != "for")
         spans = (one for each in points_of for one in each if self._is_span(one))
         return next((" ".join(one.words) for one in spans), "")
+
+    @property
+    def is_ahead(self) -> bool:
+        """Return whether a change in the present tense comes later: leaves tomorrow, at noon."""
+        told = self.group.past or self.group.perfect or not self.when
+        ahead = any(self.words.has_word("ahead", word) for word in self.when.split())
+        return not told and (ahead or parts_of(self.when).keys() > {"y"} or is_recurring(self.when))
 
     @cached_property
     def lead_marks(self) -> frozenset[str]:

@@ -139,6 +139,11 @@ def spoken_date(when: str) -> str:
     return " ".join(filter(None, (parts.get("d"), month, parts.get("y"))))
 
 
+def is_dated(when: str) -> bool:
+    """Return whether a time has a year, a month or a day of the month: `1402`, `3 May`."""
+    return bool(parts_of(when).keys() & {*"ymd"})
+
+
 def is_recurring(when: str) -> bool:
     """Return whether a time is a weekday or an hour, which recur."""
     parts = parts_of(when)

@@ -137,7 +137,9 @@ def _rule_statement(
         return None
     phrases = [one for one in (what, whose) if isinstance(one, Nominal)]
     nobody = value == ANYBODY and (denied or any(one.negative for one in phrases))
-    quantifier = next((one.quantifier for one in phrases if one.quantifier), "")
+    quantifier = next((one.quantifier for one in phrases if one.quantifier in _STORED), "")
+    if isinstance(whose, Nominal) and whose.is_part and not quantifier:
+        quantifier = "some"
     return Statement(
         subject=subject,
         attribute=name,
@@ -145,7 +147,7 @@ def _rule_statement(
         holds=not denial and not any(one.negative for one in phrases),
         implied=denial,
         phase=Phase(phase),
-        quantifier=quantifier if quantifier in _STORED else "",
+        quantifier=quantifier,
     )
 
 
