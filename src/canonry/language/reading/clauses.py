@@ -398,7 +398,7 @@ def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> St
         quantifier = "sole"
     if group.only and not quantifier and not clause.when and not clause.locations:
         quantifier = "only"
-    changes = phase in {Phase.BEGINS, Phase.ENDS} and not deed
+    changes = phase in {Phase.BEGINS, Phase.ENDS} and not deed and found.value != clause.when
     ahead = {AHEAD} if changes and clause.is_ahead else set[str]()
     marks = found.qualifiers | (group.marks - unsaid) | subject.marks | clause.lead_marks | ahead
     return replace(
