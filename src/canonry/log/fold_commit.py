@@ -317,10 +317,6 @@ def _put_tombstone(folding: Folding, item_id: str, kind: str) -> None:
     position = folding.commit.position
     folding.put_item(
         log.Tombstone(
-            id=item_id,
-            space=folding.commit.space,
-            was=kind,
-            position=position,
-            changed_at=position,
+            id=item_id, space=folding.commit.space, was=kind, position=position, changed_at=position
         )
     )

@@ -8,15 +8,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from canonry.language.reading.forms import ANYBODY
 from canonry.language.reading.times import (
+    has_come,
     is_before,
-    is_dated,
     is_other_time,
     is_recurring,
     parts_of,
 )
 from canonry.log.items.proposals import Grade
 from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
-from canonry.values.statements import AHEAD, PHRASE, Modality, Phase, Quantity, Statement
+from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
 
 _CLOSE = 0.05  # the distance of two approximate figures that agree
 
@@ -118,7 +118,7 @@ def find_clash(
         return None
     held, claim = _as_able(held, claim), _as_able(claim, held)
     if order is Order.LATER:  # what came last night, or at noon, has come when a later moment comes
-        held, claim = (replace(e, when="") if _has_come(e) else e for e in (held, claim))
+        held, claim = (replace(e, when="") if has_come(e) else e for e in (held, claim))
     entry = find_attribute(held.attribute)
     if held.attribute == claim.attribute:
         held, claim = _align_subjects(held, claim, entry)
@@ -157,11 +157,6 @@ def _may_coincide(held: Statement, claim: Statement, entry: Attribute) -> bool:
     broad = (each for each in (held, claim) if not each.holds or each.quantifier == "only")
     denial = next((each for each in broad if not each.when), None)
     return denial is not None and denial.attribute.startswith((*_DEEDS, "can:"))
-
-
-def _has_come(one: Statement) -> bool:
-    changes = one.phase in {Phase.BEGINS, Phase.ENDS}
-    return changes and AHEAD not in one.qualifiers and not is_dated(one.when)
 
 
 def _has_begun(one: Statement, other: Statement) -> bool:

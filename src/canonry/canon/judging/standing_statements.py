@@ -36,7 +36,7 @@ from canonry.canon.judging.state_tags import (
 from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY, SPEAKER
 from canonry.language.reading.reading import READER, read_quantity, read_statements, said_by
-from canonry.language.reading.times import is_dated, is_recurring, moved
+from canonry.language.reading.times import has_come, is_recurring, moved
 from canonry.language.reading.tokens import word_table
 from canonry.language.texts.stems import EPITHETS, find_names, is_part_of, terms_of, words_of_name
 from canonry.log.entries import Entry, FactRead
@@ -311,10 +311,9 @@ def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedT
     """
     found: dict[tuple[str, str], StatedTag] = {}
     for one in statements:
-        event = one.phase in {Phase.BEGINS, Phase.ENDS}
-        changes = event or one.implied or one.value == "dead"
-        undated = not one.when or (event and (one.value == "dead" or not is_dated(one.when)))
-        whole = undated and not one.qualifiers and one.quantifier in {"", "all"}
+        died = one.value == "dead" and (not one.when or one.phase is Phase.BEGINS)
+        changes = died or has_come(one) or (one.implied and not one.when)
+        whole = not one.qualifiers and one.quantifier in {"", "all"}
         if not changes or one.holds_then is None or not whole:
             continue
         entity = entity_of(view, one.subject)

@@ -186,10 +186,7 @@ def _page_words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterat
                 for x, y in ((min(lefts), max(tops)), (max(rights), min(bottoms)))
             ]
             (left, right), (top, bottom) = map(sorted, zip(*corners, strict=True))
-            yield (
-                word,
-                (left, top, right, bottom),
-            )
+            yield (word, (left, top, right, bottom))
         begin = None
 
 

@@ -177,11 +177,6 @@ def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator
     group, about = clause.group, itself.subject
     does = itself.attribute.startswith("does:")
     having, carrying = (clause.words.has_word(each, group.verb) for each in ("having", "carrying"))
-    if one.quantity is not None and not one.words and one.owner and does:
-        yield make_statement(
-            about, f"count:{one.owner.removeprefix(PHRASE)}_{group.verb}", one.quantity
-        )
-        return
     if one.quantity is not None and one.words:
         if having:
             yield from possession_statements(clause, about, one)

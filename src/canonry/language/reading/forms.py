@@ -61,13 +61,6 @@ class Nominal:
         )
 
     @property
-    def is_part(self) -> bool:
-        """Return whether the phrase is a part of a named group: `two of the Ghouls`."""
-        counted = self.quantity is not None and not self.definite
-        counted = counted or self.value == self.owner or self.quantifier == "some"
-        return counted and not (self.noun or self.negative)
-
-    @property
     def is_named(self) -> bool:
         """Return whether the phrase is a name, or a noun with `the`."""
         return self.definite or (isinstance(self.value, str) and not self.noun)

@@ -11,7 +11,7 @@ from typing import Final
 
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.moments import DAY, SECOND, Instant
-from canonry.values.statements import Quantity
+from canonry.values.statements import AHEAD, Phase, Quantity, Statement
 
 PREFIX: Final = "time_"
 EVERY_DAY: Final = "every_day"
@@ -139,9 +139,10 @@ def spoken_date(when: str) -> str:
     return " ".join(filter(None, (parts.get("d"), month, parts.get("y"))))
 
 
-def is_dated(when: str) -> bool:
-    """Return whether a time has a year, a month or a day of the month: `1402`, `3 May`."""
-    return bool(parts_of(when).keys() & {*"ymd"})
+def has_come(one: Statement) -> bool:
+    """Return whether a change has come when it is told: `died at dawn`, and not in 1402."""
+    dated = AHEAD in one.qualifiers or parts_of(one.when).keys() & {*"ymd"}
+    return one.phase in {Phase.BEGINS, Phase.ENDS} and not dated
 
 
 def is_recurring(when: str) -> bool:

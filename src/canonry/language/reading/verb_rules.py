@@ -138,8 +138,9 @@ def _rule_statement(
     phrases = [one for one in (what, whose) if isinstance(one, Nominal)]
     nobody = value == ANYBODY and (denied or any(one.negative for one in phrases))
     quantifier = next((one.quantifier for one in phrases if one.quantifier in _STORED), "")
-    if isinstance(whose, Nominal) and whose.is_part and not quantifier:
-        quantifier = "some"
+    if isinstance(whose, Nominal) and not (whose.noun or whose.negative or quantifier):
+        part = whose.quantifier or (whose.quantity and not whose.definite)  # two of the Ghouls
+        quantifier = "some" if part else ""
     return Statement(
         subject=subject,
         attribute=name,

@@ -187,9 +187,7 @@ def _statement(found: explain.Explanation) -> str:
 
 TABLE.kinds |= {"traced": _TRACED.with_render(_traced), "fall": _FALL.with_render(_fall)}
 _EXPLAINED: Final = TABLE.make_shape(
-    "explained",
-    kind=lambda found: log.KIND_NAMES[type(found.thing)],
-    says=_statement,
+    "explained", kind=lambda found: log.KIND_NAMES[type(found.thing)], says=_statement
 )
 _LEVEL: Final = TABLE.make_shape("level_shown")
 _STANDINGS: Final[Mapping[type, Shape]] = {

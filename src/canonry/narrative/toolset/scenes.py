@@ -206,8 +206,7 @@ async def _retcon_scene(
 
 
 TABLE.make_shape(
-    "snippet",
-    evidence_ref=lambda snippet: Evidence(kind=EvidenceKind.SNIPPET, ref=snippet.id),
+    "snippet", evidence_ref=lambda snippet: Evidence(kind=EvidenceKind.SNIPPET, ref=snippet.id)
 )
 
 

@@ -658,11 +658,7 @@ def _fit_context(context: SceneContext, first: Fitted, fitted: Fitted) -> SceneC
     canonical_parts: dict[str, Any] = {name: kept[name] for name in names}
     return replace(
         context,
-        canonical=replace(
-            context.canonical,
-            present=first.kept["present"],
-            **canonical_parts,
-        ),
+        canonical=replace(context.canonical, present=first.kept["present"], **canonical_parts),
         narrative=replace(
             context.narrative,
             turns=kept["prior_turns"][::-1],

@@ -105,8 +105,7 @@ OPEN: Final = shape_of("unclear", examples=array(_EXAMPLE))
 _LISTED: Final = reply_of("list_unclear_values")
 _SETTLED: Final = reply_of("settle_unclear_values")
 _WITHDRAWN: Final = reply_of(
-    "withdraw_source",
-    total_entities=lambda done: len(done.gone) + len(done.changed),
+    "withdraw_source", total_entities=lambda done: len(done.gone) + len(done.changed)
 )
 
 
@@ -127,8 +126,7 @@ async def _withdraw_source(
 _LISTED_MAX: Final = 1_000  # the most schemas in a list; `total` counts all
 _FIELDS_SHOWN: Final = 6  # the most fields in the row of a type
 _TYPE: Final = shape_in(
-    "listed_type",
-    entries()["list_entity_types"]["output"]["properties"]["entity_types"]["items"],
+    "listed_type", entries()["list_entity_types"]["output"]["properties"]["entity_types"]["items"]
 )
 
 

@@ -104,8 +104,7 @@ def select_identified(
     }
     return {
         key: Page(
-            items=[items[root] for root in roots[: query.limit] if root in items],
-            total=len(roots),
+            items=[items[root] for root in roots[: query.limit] if root in items], total=len(roots)
         )
         for key, roots in found.items()
     }

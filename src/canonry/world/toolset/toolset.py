@@ -159,11 +159,7 @@ async def _list(
 
 
 PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
-    replace(
-        shapes.world_tool("propose-action"),
-        input_schema=_PROPOSED,
-        accepted_schema=_ACCEPTED,
-    ),
+    replace(shapes.world_tool("propose-action"), input_schema=_PROPOSED, accepted_schema=_ACCEPTED),
     *map(shapes.world_tool, ("enqueue-world-event", "get-proposal")),
     shapes.world_tool("list-proposals", _list, Field(_PAGE.schema)),
     shapes.world_tool("withdraw-proposal"),

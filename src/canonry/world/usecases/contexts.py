@@ -354,10 +354,7 @@ async def search_events(
         entities = frozenset((item_id_of(world.space, involved),))
     found: list[Event] = []
     query = EventQuery(
-        spaces=frozenset((world.space,)),
-        entities=entities,
-        level=CanonLevel.CANON,
-        limit=1,
+        spaces=frozenset((world.space,)), entities=entities, level=CanonLevel.CANON, limit=1
     )
     left = (await canon.state.events(query)).total
     searched = 0

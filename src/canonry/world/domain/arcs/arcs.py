@@ -110,7 +110,7 @@ def draw_arc(
             Beat(
                 index=index, kind=kind, summary=_fill_names(template, words), location=location.id,
                 characters=(person.id,) if person and "{person}" in template else (),
-                lore=lore, requires=requires, leads_to=leads_to,
+                lore=lore, requires=requires, leads_to=leads_to
             )
         )  # fmt: skip
     return Arc(id=arc_id, seed=seed, title=title, hook=hook, beats=tuple(made))
@@ -163,11 +163,6 @@ def _beat_order(index: int, beats: int) -> tuple[tuple[int, ...], tuple[int, ...
     """Return the beats before and after a beat; long arcs branch once."""
     before = (index - 1,) if index else ()
     after = (index + 1,) if index + 1 < beats else ()
-    branches = {
-        1: (before, (2, 3)),
-        2: (before, (4,)),
-        3: ((1,), after),
-        4: ((2, 3), after),
-    }
+    branches = {1: (before, (2, 3)), 2: (before, (4,)), 3: ((1,), after), 4: ((2, 3), after)}
     straight = (before, after)
     return straight if beats < _BRANCHING else branches.get(index, straight)
