@@ -6,15 +6,12 @@ from enum import StrEnum
 from math import inf
 from typing import Any, Final
 
+AHEAD: Final = "ahead"  # the qualifier of a change that is still to come: leaves tomorrow
 PHRASE: Final = "~"
 """The first character of a subject or value that is a phrase instead of an entity's id.
 
 A phrase is a head with its modifiers in alphabetical order: `~captain of:petrel`, `~cloak red`.
 """
-
-
-AHEAD: Final = "ahead"
-"""The qualifier of a change that the words put into the future, as in "leaves tomorrow"."""
 
 
 def timeline_key(subject: str, attribute: str) -> str:
