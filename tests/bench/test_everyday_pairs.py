@@ -11,6 +11,42 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+Nobody on the night team smokes. | Carl, who is on the night team, smokes.
+Nobody in Velm has a boat. | One family in Velm owns a boat.
+Nobody in Velm knows Carl's name. | An innkeeper in Velm knows Carl's name.
+Everybody in the choir sings. | Dan, a member of the choir, does not sing.
+All of the pupils passed the exam. | Eva, one of the pupils, failed the exam.
+Everyone in the class went on the trip. | One boy in the class did not go on the trip.
+Every guest left early. | Bea, one of the guests, did not leave early.
+None of the knights survived the battle. | Carl, one of the knights, survived the battle.
+Bea is an only child. | Bea's little sister is called Eva.
+Bea grew up as an only child. | Bea has two brothers.
+Carl never got married. | Carl's first wife was Eva.
+Carl died childless. | When Carl died, he left behind two sons.
+Carl died without issue. | Carl left a daughter.
+Bea has no children. | Bea's daughter lives in Oslo.
+Carl drowned in the lake. | Carl died in his own bed.
+Carl was killed by a bear. | Carl died of old age.
+Carl died of a fever. | Carl was killed by Dan.
+The inn stands on the north bank of the Tarn. | The inn is on the southern bank of the Tarn.
+The mill is on the east side of Velm. | The mill lies on the western side of Velm.
+Bea was born in Bern. | Oslo is the city where Bea came into the world.
+Bea first saw the light of day in Bern. | Bea was born in Oslo.
+The code is written entirely in Go. | Half of the code is written in Python.
+The API returns JSON and nothing else. | The API returns XML.
+Bea eats only fish. | Bea eats chicken.
+Velm has its main office in Bern. | Velm is based in Oslo.
+Velm is headquartered in Bern. | The headquarters of Velm are in Oslo.
+At least fifty guests came to the wedding. | No more than thirty guests turned up at the wedding.
+Carl employs forty people. | Carl has twelve employees.
+Bea earns 3,000 euros a month. | Bea draws a salary of 2,000 euros a month.
+The fire broke out in 1887. | The fire broke out in 1891.
+The mill burned down in 1887. | The mill went up in flames in 1891.
+The treaty was signed in 1410. | The signing of the treaty took place in 1420.
+Bea and Carl married in 2010. | The wedding of Bea and Carl was in 2012.
+The museum opened in 1990. | The opening of the museum was in 1994.
+The bill has to be in by 3 March. | The bill isn't due until the tenth of March.
+The contract expires on 30 June. | The contract ends on 31 December.
 The concert starts at eight in the evening. | The concert begins at 9:30 pm.
 The concert kicks off at half past seven. | The concert starts at quarter to nine in the evening.
 The shop closes at six. | The shop shuts at seven.
@@ -225,6 +261,18 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+Not one of the eleven dwarves of Velm could swim. | Dan, one of the elves of Velm, could swim.
+Nobody on the night team smokes. | Carl, who is on the day team, smokes.
+Nobody in Velm has a boat. | One family in Oslo owns a boat.
+Everyone in the class went on the trip. | One boy in the choir did not go on the trip.
+Bea is an only child. | Bea's cousin is called Eva.
+Bea has no sons. | Bea's daughter lives in Oslo.
+Carl died childless. | Dan left two sons.
+The inn stands on the north bank of the Tarn. | The mill is on the southern bank of the Tarn.
+Bea scored twelve points in May. | Bea scored nine points in June.
+The shop closed in 1990. | The opening of the shop was in 1970.
+Carl was killed by a bear. | Carl died in the forest.
+The API returns JSON. | The API returns XML.
 The shop closes at six. | The shop closes at 18:00.
 The class starts at eight. | The class begins at 20:00.
 The class starts at eight on Tuesdays. | The class starts at nine on Mondays.

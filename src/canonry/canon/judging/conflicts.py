@@ -28,11 +28,8 @@ _OPPOSED: Final[Mapping[str, Collection[str]]] = {
 }
 """The quantifiers that each quantifier of a denial excludes."""
 
-_DID: Final = "did:"
-"""The family of attributes that tell what has happened, and what has not."""
-
+_DID: Final = "did:"  # the family of what has happened, and what has not
 _DEEDS: Final = ("does:", _DID)
-"""The families of attributes that tell what somebody does."""
 
 EntityNaming: TypeAlias = Callable[[str], str]
 
@@ -243,14 +240,18 @@ def _other_subject(case: _Case) -> StatementClash | None:
         if one.quantifier == "all" and part and one.qualifiers == other.qualifiers:
             turned = replace(one, subject=other.subject)
             return _value_clash(case._replace(held=turned, claim=other))
-        if one.value != other.value or not one.qualifiers <= other.qualifiers:
+        within = {mark.replace(" ", "_") for mark in one.qualifiers}  # a family in Velm
+        among = bool(within) and within <= {*other.subject.split()[1:]}
+        if one.value != other.value or not (among or one.qualifiers <= other.qualifiers):
             continue
         others = not other.quantifier or other.subject == ANYBODY
         if one.quantifier == "sole" and one.holds and other.holds and others:
             return case.make_clash(f"Only {case.display_name(one.subject)} is said to be so.")
-        person = not other.subject.startswith(PHRASE) and not other.quantifier
+        person = (among or not other.subject.startswith(PHRASE)) and not other.quantifier
         if one.subject == ANYBODY and one.holds is not other.holds and person:
-            return case.make_clash("One is said of everybody, and denied of one of them.")
+            soft = one.attribute.startswith("must:")  # a rule may have exceptions
+            reason = "One is said of everybody, and denied of one of them."
+            return case.make_clash(reason, soft=soft)
     return None
 
 
