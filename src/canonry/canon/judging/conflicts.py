@@ -242,12 +242,14 @@ def _other_subject(case: _Case) -> StatementClash | None:
             return _value_clash(case._replace(held=turned, claim=other))
         within = {mark.replace(" ", "_") for mark in one.qualifiers}  # a family in Velm
         among = bool(within) and within <= {*other.subject.split()[1:]}
-        if one.value != other.value or not (among or one.qualifiers <= other.qualifiers):
+        same = one.value == other.value or (not one.holds and _covers_value(one.value, other.value))
+        if not same or not (among or one.qualifiers <= other.qualifiers):
             continue
-        others = not other.quantifier or other.subject == ANYBODY
+        others = other.quantifier in {"", "sole"} or other.subject == ANYBODY
         if one.quantifier == "sole" and one.holds and other.holds and others:
             return case.make_clash(f"Only {case.display_name(one.subject)} is said to be so.")
-        person = (among or not other.subject.startswith(PHRASE)) and not other.quantifier
+        known = among or one.implied or not other.subject.startswith(PHRASE)
+        person = known and not other.quantifier
         if one.subject == ANYBODY and one.holds is not other.holds and person:
             soft = one.attribute.startswith("must:")  # a rule may have exceptions
             reason = "One is said of everybody, and denied of one of them."
@@ -280,7 +282,7 @@ def _value_clash(case: _Case) -> StatementClash | None:
     quantifiers = {held.quantifier, claim.quantifier}
     universal = "all" in quantifiers and quantifiers <= {"all", "some", "most", ""}
     exclusive = entry.kind is ValueKind.WORD and entry.exclusive
-    plain = quantifiers == {""} or (universal and exclusive)
+    plain = quantifiers <= {"", "sole"} or (universal and exclusive)
     return _different_values(case) if plain else None
 
 
@@ -335,11 +337,8 @@ def _different_values(case: _Case) -> StatementClash | None:
         conflicting &= not (hours and is_other_time(*days))  # of each day
     if not conflicting:
         return None
-    reason = (
-        f"Both give a value for {_label_of(entry.name)} of"
-        f" {case.display_name(case.claim.subject)}:"
-        f" {case.display_name(one)} and {case.display_name(other)}."
-    )
+    subject, values = (case.display_name(case.claim.subject), map(case.display_name, (one, other)))
+    reason = f"Both give a value for {_label_of(entry.name)} of {subject}: {' and '.join(values)}."
     # Two places of one moment may lie in each other; later, a kitchen may lie in that town.
     unknown = one.startswith(PHRASE) or other.startswith(PHRASE)
     alike = one.startswith(PHRASE) is other.startswith(PHRASE)

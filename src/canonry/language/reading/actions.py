@@ -1,6 +1,6 @@
 """The statements of a clause with any verb but be and have: what somebody does, and its results."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import inf
@@ -37,10 +37,8 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     yield from _membership_statements(clause, subject)
     yield from copulas.number_statements(clause, about)
     words, losing = clause.words, clause.words.has_word("losing", group.verb) and not group.negative
-    limbs = (
-        one for one in clause.objects if words.has_word("limbs", words.singular_of(one.last_word))
-    )
-    for one in limbs if losing else ():  # a leg is left after the loss of the other
+    lost = [(one, words.singular_of(one.last_word)) for one in clause.objects if losing]
+    for one in (one for one, noun in lost if words.has_word("limbs", noun)):  # a leg is left
         rest = 9.0 if words.has_word("digits", one.noun) else 1.0
         value = Quantity(low=0.0, high=0.0 if one.quantifier == "all" else rest)
         yield make_statement(about, f"count:{one.noun}", value, phase=Phase.BEGINS)
@@ -66,11 +64,11 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         raise UnreadClause
     done = list(_action_statements(clause, about, implied=bool(found)))
     yield from done
+    yield from _denied_actions(clause, subject, done)
     lasting = group.never or "lately" in group.marks  # has not for long, and does not now
     if lasting and group.perfect and "perfect_past" not in clause.words.flags:
-        any_of = (
-            replace(one, value=None) if one.value == PHRASE + group.verb else one for one in done
-        )
+        bare = PHRASE + group.verb
+        any_of = (replace(one, value=None) if one.value == bare else one for one in done)
         now = (replace(one, phase=Phase.IS, implied=True) for one in any_of)  # nor does it now
         yield from (replace(one, attribute=one.attribute.replace("did", "does", 1)) for one in now)
 
@@ -104,9 +102,8 @@ def counting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]
     marks = frozenset(subject.words[:-1])
     yield make_statement(text_of(end.value), name, subject.quantity, qualifiers=marks)
     if clause.words.has_word("places", role) and subject.quantity.low > 0:
-        yield make_statement(
-            text_of(end.value), f"has:{subject.noun}", PHRASE + subject.noun, implied=True
-        )
+        noun = subject.noun
+        yield make_statement(text_of(end.value), f"has:{noun}", PHRASE + noun, implied=True)
 
 
 def _duration_statements(clause: Clause, about: str) -> Iterator[Statement]:
@@ -159,10 +156,8 @@ def _action_statements(clause: Clause, about: str, *, implied: bool) -> Iterator
     if family == "did":  # what has happened; what has not, yet, is no matter of the past
         plain = not group.perfect or group.never
         phase = Phase.WAS if plain else Phase.IS if group.negative else Phase.BEGINS
-    marks = clause.qualifiers()
-    itself = make_statement(
-        about, does, PHRASE + group.verb, phase=phase, implied=implied, qualifiers=marks
-    )
+    rest = {"phase": phase, "implied": implied, "qualifiers": clause.qualifiers()}
+    itself = make_statement(about, does, PHRASE + group.verb, **rest)
     for one in clause.objects:
         yield from _object_actions(clause, itself, one)
         if about == ANYBODY and isinstance(one.value, str) and one.is_named:
@@ -170,6 +165,32 @@ def _action_statements(clause: Clause, about: str, *, implied: bool) -> Iterator
             yield replace(itself, subject=one.value, attribute=name, implied=True)
     if not clause.objects:
         yield from _objectless_actions(clause, itself)
+
+
+def _denied_actions(
+    clause: Clause, subject: Nominal, done: Sequence[Statement]
+) -> Iterator[Statement]:
+    """Yield what deeds deny: who failed a test did not pass it. What was not paid, nobody paid."""
+    group, words = clause.group, clause.words
+    named = any(one.is_named for one in (clause.subjects if group.passive else clause.objects))
+    sure = not (group.negative or group.ended or subject.negative or group.ability or group.duty)
+    others, denials = words.denials.get(group.verb, ()) if sure else (), list[Statement]()
+    deeds = (one for one in done if one.attribute.startswith(("does:", "did:")))
+    for one in (one for one in deeds if one.holds and one.quantifier in {"", "all"}):
+        marks = frozenset[str]() if named else one.qualifiers  # lost the final by a point
+        phase = Phase.WAS if one.phase is Phase.BEGINS else one.phase  # has failed
+        plain = replace(one, holds=False, implied=True, quantifier="", qualifiers=marks)
+        for other in others:
+            value = PHRASE + other if one.value == PHRASE + group.verb else one.value
+            name = one.attribute.replace(group.verb, other, 1)
+            denials.append(replace(plain, attribute=name, value=value, phase=phase))
+    yield from denials
+    agents = any(role == words.agent for role, _one in clause.locations)
+    nobody = done if group.negative and not agents else denials
+    for one in nobody if group.passive and subject.is_named else ():
+        if "_" not in one.attribute.replace(f"be_{group.verb}", "") or one.implied:
+            name, about = one.attribute.replace("be_", "", 1), str(subject.value)
+            yield replace(one, subject=ANYBODY, attribute=name, value=about, implied=True)
 
 
 def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator[Statement]:
@@ -182,9 +203,8 @@ def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator
             yield from possession_statements(clause, about, one)
         elif does or (clause.when and not group.negative):
             marks = itself.qualifiers | frozenset(one.words[:-1])
-            yield make_statement(
-                about, f"count:{one.noun}_{group.verb}", one.quantity, qualifiers=marks
-            )
+            name = f"count:{one.noun}_{group.verb}"
+            yield make_statement(about, name, one.quantity, qualifiers=marks)
         if group.negative or one.quantity.low <= 0:
             return
     quantifier = one.quantifier if one.quantifier in _EXACT else ""
@@ -209,14 +229,10 @@ def _objectless_actions(clause: Clause, itself: Statement) -> Iterator[Statement
     group, does, implied = clause.group, itself.attribute, itself.implied
     if clause.locations and not implied:
         role, phrase = clause.locations[0]
-        yield replace(
-            itself,
-            attribute=f"{does}_{role}",
-            value=clause.value_of(phrase),
-            holds=not phrase.negative,
-            quantifier="only" if phrase.quantifier == "only" else "",
-            qualifiers=clause.qualifiers(role),
-        )
+        name, value, marks = f"{does}_{role}", clause.value_of(phrase), clause.qualifiers(role)
+        placed = replace(itself, attribute=name, value=value, qualifiers=marks)
+        only = "only" if phrase.quantifier == "only" else ""
+        yield replace(placed, holds=not phrase.negative, quantifier=only)
         is_action = does.startswith(("does:", "did:", "can:"))
         denied = group.negative or any(one.negative for one in clause.subjects)
         if is_action and not (group.ended or phrase.negative):

@@ -114,10 +114,8 @@ def _read_existential(
 ) -> Clause:
     """Read `there is no well in Velm` as `Velm has no well`."""
     group, rest = GroupReader(tokens, words).read_group()
-    phrases = [
-        *_read_phrases(rest, words, before),
-        *(_read_phrases(lead, words, before) if lead else ()),
-    ]
+    leading = _read_phrases(lead, words, before) if lead else []
+    phrases = [*_read_phrases(rest, words, before), *leading]
     clause = Clause(words=words, subjects=(), group=group, phrases=phrases)
     locations = [one for role, one in clause.locations if words.has_word("places", role)]
     locations = locations or [one for _role, one in clause.locations]
@@ -173,9 +171,7 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
             continue
         base, form = known
         after = tokens[at + 1].text if at + 1 < len(tokens) else ""
-        opens = (
-            any(words.has_word(group, after) for group in words.openers) or after in words.modals
-        )
+        opens = any(words.has_word(each, after) for each in words.openers) or after in words.modals
         if form == "s" and opens and not tokens[at - 1].name:  # the city walls are old
             continue
         if form == "base" and at + 1 < len(tokens) and not is_plural(tokens[:at], words):
@@ -390,9 +386,8 @@ def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> St
     counted = subject.quantity is not None and found.subject == subject.value
     if denied or (not quantifier and counted):
         quantifier = "some"
-    if not quantifier and subject.negative and subject.noun:
-        quantifier = "all"
-    if subject.value == ANYBODY and not negative:
+    none = not quantifier and subject.negative and subject.noun
+    if none or (subject.value == ANYBODY and not negative):
         quantifier = "all"
     if subject.quantifier == "only" and not found.quantifier and not tied:
         quantifier = "sole"

@@ -81,9 +81,8 @@ def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Ite
     elif one.owner and not one.words and one.definite:
         yield make_statement(about, "owner", one.owner)
     elif isinstance(one.value, str) and one.value.startswith(PHRASE) and not one.noun:
-        yield make_statement(
-            about, f"is:{one.value.removeprefix(PHRASE)}", one.value, holds=not one.negative
-        )
+        name = f"is:{one.value.removeprefix(PHRASE)}"
+        yield make_statement(about, name, one.value, holds=not one.negative)
     elif isinstance(one.value, str) and one.noun and not is_unreal(one, words):
         plain = clause.words.without_denial(one.last_word) if len(one.words) == 1 else ""
         noun = noun_of(plain, clause.words.code) if plain else one.noun
@@ -267,9 +266,8 @@ def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement |
         return make_statement(*property_of, figure, qualifiers=marks)
     bare = not (noun or one.definite or one.quantifier or one.owner)
     if bare and one.quantity.dimension not in {"", "month", "time"}:
-        return make_statement(
-            about, "measure:price" if money else measure_of("*", one.quantity), one.quantity
-        )
+        name = "measure:price" if money else measure_of("*", one.quantity)
+        return make_statement(about, name, one.quantity)
     aged = not about.startswith(PHRASE) or _is_person(subject, words)
     if bare and one.quantity.low < LATE_YEAR and aged:
         return make_statement(about, "age", _age_in_months(one.quantity))
@@ -340,9 +338,8 @@ def _placement_statements(
     """Yield where somebody or something is."""
     words, never, placed = clause.words, clause.group.never, clause.words.has_word("places", role)
     if role == "to" and clause.group.perfect and isinstance(location.value, str):
-        yield make_statement(
-            about, "did:visit", location.value, phase=Phase.WAS if never else Phase.IS
-        )
+        phase = Phase.WAS if never else Phase.IS
+        yield make_statement(about, "did:visit", location.value, phase=phase)
         return
     group = words.has_word("groups", words.singular_of(location.last_word))
     phrase = () if location.definite or not location.words else (role, *location.words)
@@ -352,9 +349,8 @@ def _placement_statements(
     elif not isinstance(location.value, str):
         raise UnreadClause
     elif placed and location.noun and location.is_bare:  # in danger, at peace
-        yield make_statement(
-            about, f"is:{role}_{location.noun}", location.value, holds=not location.negative
-        )
+        name = f"is:{role}_{location.noun}"
+        yield make_statement(about, name, location.value, holds=not location.negative)
     elif placed:
         name = "membership" if group and role in {"in", "on"} else "location"
         last = location.value.rpartition("_")[2]
@@ -362,9 +358,8 @@ def _placement_statements(
             name = "street"  # a bank on Mill Street can also be in Leeds
         yield make_statement(about, name, location.value, holds=not location.negative)
     elif role in words.bearings:
-        yield make_statement(
-            about, f"bearing:{location.value.removeprefix(PHRASE)}", words.bearings[role]
-        )
+        name = f"bearing:{location.value.removeprefix(PHRASE)}"
+        yield make_statement(about, name, words.bearings[role])
     elif role == "from":
         yield make_statement(about, "origin", location.value)
     elif location.is_named and role in {"opposite", "behind", "beside", "near", "between", "by"}:

@@ -56,9 +56,8 @@ class Nominal:
     def is_bare(self) -> bool:
         """Return whether the phrase is a noun alone, which names no location: `in danger`."""
         is_marked = self.definite or self.indefinite or self.owner or self.quantifier or self.marks
-        return len(self.words) == 1 and not (
-            is_marked or self.quantity or self.label or self.proper
-        )
+        labelled = self.quantity or self.label or self.proper
+        return len(self.words) == 1 and not (is_marked or labelled)
 
     @property
     def is_named(self) -> bool:

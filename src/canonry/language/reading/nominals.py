@@ -44,6 +44,7 @@ def read_nominal(tokens: Sequence[Token], words: WordTable, before: str, own: st
                 reader.inner = inner
             elif isinstance(inner.value, str):
                 reader.owner = reader.owner or inner.value
+                reader.marks |= inner.marks
             break
         if role and at and rest and token.text not in words.bounds:
             inner = read_nominal(rest, words, before, own)
@@ -186,10 +187,8 @@ class _NominalReader:
         self.titled = all(self.words.has_word("titles", head) for head in self.heads)
         self.heads = [] if self.names and self.titled and not self.owner else self.heads
         if "adjectives_after" in self.words.flags and len(self.heads) > 1:
-            before = (
-                at for at, one in enumerate(self.heads) if not self.words.has_word("early", one)
-            )
-            at = next(before, len(self.heads) - 1)
+            early = (self.words.has_word("early", one) for one in self.heads)
+            at = next((n for n, each in enumerate(early) if not each), len(self.heads) - 1)
             self.heads = [*self.heads[:at], *self.heads[at + 1 :], self.heads[at]]
 
     def _head_value(self) -> str:

@@ -37,22 +37,16 @@ def possession_statements(
         quantifier = one.quantifier if one.quantifier in {"only", "all"} else ""
         held, marks = not one.negative, clause.qualifiers(*used)
         name = f"has:{one.noun}"
-        statement = make_statement(
-            about, name, one.value, holds=held, quantifier=quantifier, qualifiers=marks
-        )
+        rest = {"holds": held, "quantifier": quantifier, "qualifiers": marks}
+        statement = make_statement(about, name, one.value, **rest)
         yield statement
         yield from _kind_statements(clause, statement, one)
         yield from _described_part(clause, about, one)
         seat = words.nouns.get(one.noun, "<")
         if not (seat.startswith("<") or one.negative) and find_attribute(seat).containment:
-            locations = (
-                location.value
-                for role, location in clause.locations
-                if words.has_word("places", role)
-            )
-            yield from (
-                make_statement(about, seat, each) for each in locations if isinstance(each, str)
-            )
+            placed = (at.value for role, at in clause.locations if words.has_word("places", role))
+            texts = (each for each in placed if isinstance(each, str))
+            yield from (make_statement(about, seat, each) for each in texts)
         denied = one.negative or (clause.group.negative and not one.definite)
         if denied and one.noun in words.had and not one.words[1:]:
             yield make_statement(about, words.had[one.noun], None, holds=held)

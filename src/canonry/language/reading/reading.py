@@ -461,10 +461,8 @@ def _split_parts(sentence: Sequence[Token], words: WordTable) -> Iterator[list[T
 
 def _begins_clause(rest: Sequence[Token], words: WordTable) -> bool:
     """Return whether a new clause follows `and`: a verb, or a subject with a verb of its own."""
-    if not rest:
-        return False
-    if _verb_first(rest, words):
-        return True
+    if not rest or _verb_first(rest, words):
+        return bool(rest)
     first = words.words.get(rest[0].text, "")
     starts = bool(rest[0].name) or first in _SUBJECT_STARTS
     until = next((at for at, one in enumerate(rest) if one.text == ","), len(rest))

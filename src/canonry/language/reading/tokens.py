@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, lru_cache
 from operator import methodcaller
 from typing import Any, ClassVar, Final, TypeAlias
@@ -116,6 +116,7 @@ class WordTable:
     degree_ending: str = ""
     superlative_ending: str = ""
     negative_prefix: str = ""
+    negated: Mapping[str, str] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
     sets: Mapping[str, frozenset[str]]
     qualities: Mapping[str, tuple[str, str]]
@@ -148,6 +149,8 @@ class WordTable:
     smaller: Mapping[str, float]
     units: Mapping[str, tuple[str, float]]
     kinds: Mapping[str, frozenset[str]]
+    same: Mapping[str, frozenset[str]]
+    denials: Mapping[str, frozenset[str]]
     moves: Mapping[str, frozenset[str]]
     bound: Mapping[str, tuple[tuple[str, ...], ...]]
     verbs: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -169,20 +172,20 @@ class WordTable:
         if word.startswith(times.PREFIX) or word == times.EVERY_DAY:
             return True
         groups = ("times", "weekdays", "months")
-        return any(
-            self.has_word(name, each) for name in groups for each in (word, self.singular_of(word))
-        )
+        forms = (word, self.singular_of(word))
+        return any(self.has_word(name, each) for name in groups for each in forms)
 
     def is_superlative(self, word: str) -> bool:
         """Return whether an adjective says that nothing else is as much: `tallest`, `best`."""
         ending = self.superlative_ending
-        regular = (
-            bool(ending) and word.endswith(ending) and not self.has_word("no_superlatives", word)
-        )
+        regular = bool(ending) and word.endswith(ending)
+        regular = regular and not self.has_word("no_superlatives", word)
         return regular or self.has_word("superlatives", word)
 
     def without_denial(self, word: str) -> str:
         """Return an adjective or a verb without the prefix that denies it, else ""."""
+        if word in self.negated:
+            return self.negated[word]
         prefix = self.negative_prefix
         denied = bool(prefix) and word.startswith(prefix) and len(word) > _SHORTEST_DENIAL
         return word.removeprefix(prefix) if denied else ""
@@ -280,11 +283,9 @@ def word_table(code: str) -> WordTable:
         for one in fields(WordTable)
         if one.name in data or one.default is MISSING
     }
-    texts = {name: text for name, text in data.items() if isinstance(text, str)}
+    texts = {k: text.replace("/", " ") for k, text in data.items() if isinstance(text, str)}
     opposites = split_sides(data.get("opposites", {}).get("soft", ""))
-    members["sets"] = {
-        name: frozenset(text.replace("/", " ").split()) for name, text in texts.items()
-    }
+    members["sets"] = {name: frozenset(text.split()) for name, text in texts.items()}
     members["sets"]["kinds"] = frozenset(data.get("kinds", ()))
     members["qualities"] = {
         word: (f"opposite:{sides[0][0]}", side[0])
@@ -486,8 +487,9 @@ def _irregular_form(word: str, words: WordTable) -> str:
 def _known_verbs(code: str) -> frozenset[str]:
     words = word_table(code)
     groups = ("common", "idle", "say", "know", "try", "stop", "start")
+    tables = (words.same, words.denials, *words.same.values(), *words.denials.values())
     named = (one.strip("@") for one in words.verbs)
-    return frozenset(named).union(*(words.sets.get(group, ()) for group in groups))
+    return frozenset(named).union(*(words.sets.get(each, ()) for each in groups), *tables)
 
 
 def _verb_bases(stem: str, words: WordTable) -> Iterator[str]:

@@ -79,10 +79,8 @@ class GroupReader:
         self.begins = known is None
 
     def _read_modal(self, modal: str) -> None:
-        self.ability = self.ability or modal == "can"
-        self.supported = True
-        if modal == "must":
-            self.obliged = True
+        self.ability, self.supported = self.ability or modal == "can", True
+        self.obliged = self.obliged or modal == "must"
         if modal == "will":
             self.modality = Modality.PLANNED
         elif modal != "can":
@@ -115,6 +113,7 @@ class GroupReader:
                 while self.tokens and words.has_word("negations", self.tokens[0].text):
                     self._read_auxiliary(self.tokens.pop(0).text)  # has not any sister
                 return self._with_particle(light)
+        text = self._without_denial(text)
         known = self._verb_or_guess(text)
         if self.be and (known is None or known[1] not in {"past", "participle", "ing"}):
             return self._make_group("be", copula=True), self.tokens
@@ -144,6 +143,16 @@ class GroupReader:
         if plain:
             self.negative = not self.negative
         return self._with_particle(plain or base, passive=passive)
+
+    def _without_denial(self, text: str) -> str:
+        """Return the participle that another one denies, and deny it: `is unmanned`."""
+        words, plain = self.words, self.words.without_denial(text) if self.be else ""
+        form = verb_of(plain, words.code) if plain else None
+        undone = words.has_word("undoing", text) or state_in((text,), words)
+        if undone or not form or form[1] not in {"past", "participle"}:
+            return text
+        self.negative = not self.negative
+        return plain
 
     def _verb_or_guess(self, text: str) -> tuple[str, str] | None:
         """Return the verb; after a modal or `do`, and by its ending, a word in no table is one."""
@@ -188,7 +197,7 @@ class GroupReader:
         if not passive and any(words.has_word(group, verb) for group in ("say", "know", "try")):
             follows = tokens[0].text if tokens else ""
             to = words.prepositions.get(follows) == "to"
-            clause = to or words.words.get(follows) in {"that", "he", "if"}
+            clause = to or words.words.get(follows) in {"that", "he", "if", "who", "where"}
             placed = follows in words.prepositions  # lies in the grass
             reported = words.has_word("say", verb) and not placed
             reported = reported and any(is_finite(one.text, words) for one in tokens[1:])
@@ -198,21 +207,23 @@ class GroupReader:
         role = words.prepositions.get(tokens[0].text, "to") if tokens else "at"
         if words.has_word("stop", verb) and role in {"to", "of"}:  # a bus only stops
             return self._read_stopped()
-        following = tokens[0].text if tokens and not tokens[0].name else ""
-        joined = f"{verb}_{following.removeprefix(PARTICLE)}"
-        listed = joined in words.verbs or words.has_word("once", joined)
-        known = listed and not words.has_word("particles", following)
-        if not passive and following and (known or following.startswith(PARTICLE)):
-            verb = joined
-            tokens.pop(0)
+        tables = (words.verbs, words.same, words.denials, words.sets["once"])
+        for at, one in enumerate(tokens[: 1 if passive else 1 + _TOKENS_AHEAD]):  # turn it down
+            joined = f"{verb}_{one.text.removeprefix(PARTICLE)}"
+            listed = any(joined in table for table in tables) and not one.name
+            known = listed and not words.has_word("particles", one.text)
+            if known or (one.text.startswith(PARTICLE) and not (at or passive)):
+                tokens.pop(at)
+                return self._make_group(joined, passive=passive), tokens
         return self._make_group(verb, passive=passive), tokens
 
     def _make_group(self, verb: str, *, copula: bool = False, passive: bool = False) -> VerbGroup:
         duty = self.obliged and not copula and (self.excused or not self.negative)
         possible = copula and self.ability and "can_be" in self.words.flags  # "can be so"
         modality = Modality.POSSIBLE if possible else self.modality
+        same = "".join(self.words.same.get(verb, (verb,)))
         return VerbGroup(
-            verb=verb,
+            verb=same,
             copula=copula,
             passive=passive,
             past=self.past and not (copula and self.have),
@@ -231,22 +242,20 @@ class GroupReader:
         if not tokens:
             raise UnreadClause
         verb = tokens.pop(0).text
-        if words.has_word("be", verb):
-            return VerbGroup(verb="be", copula=True, ended=not self.negative), tokens
-        known = verb_of(verb, words.code)
+        be = words.has_word("be", verb)
+        known = ("be", "base") if be else verb_of(verb, words.code)
         if known is None:
             raise UnreadClause
-        return VerbGroup(verb=known[0], ended=not self.negative, past=self.past), tokens
+        past, ended = self.past and not be, not self.negative
+        return VerbGroup(verb=known[0], copula=be, ended=ended, past=past), tokens
 
     def _is_perfect(self) -> bool:
         """Return whether a participle follows a form of have."""
-        forms = {"past", "participle"}
-        if "participle_s" in self.words.flags:
-            forms.add("s")
+        forms = {"past", "participle", "s" if "participle_s" in self.words.flags else ""}
         return self._is_followed_by(
             lambda text: (
                 self.words.has_word("participles", text)
-                or (verb_of(text, self.words.code) or ("", ""))[1] in forms
+                or (verb_of(text, self.words.code) or ("", "-"))[1] in forms
             )
         )
 
