@@ -98,10 +98,8 @@ def _read_cached(
     for sentence in sentences_of(text, dict(names), words):
         condition, main = _split_condition(sentence, words)
         for clause in list(_split_clauses(main, words))[:CLAUSES_MAX]:
-            read = [
-                replace(one, attribute=f"{condition}{one.attribute}")
-                for one in read_clause(clause, words, before)
-            ]
+            said = read_clause(clause, words, before)
+            read = [replace(one, attribute=f"{condition}{one.attribute}") for one in said]
             read += [born for one in read for born in _birth_year(one)]
             found |= dict.fromkeys(one for one in read if one.modality in _CLEAR)
             known = clause[0].name if clause else ""

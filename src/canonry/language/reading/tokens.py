@@ -287,12 +287,8 @@ def word_table(code: str) -> WordTable:
     opposites = split_sides(data.get("opposites", {}).get("soft", ""))
     members["sets"] = {name: frozenset(text.split()) for name, text in texts.items()}
     members["sets"]["kinds"] = frozenset(data.get("kinds", ()))
-    members["qualities"] = {
-        word: (f"opposite:{sides[0][0]}", side[0])
-        for sides in opposites
-        for side in sides
-        for word in side
-    }
+    each_side = [(f"opposite:{sides[0][0]}", side) for sides in opposites for side in sides]
+    members["qualities"] = {word: (name, side[0]) for name, side in each_side for word in side}
     return WordTable(**members)
 
 

@@ -252,11 +252,9 @@ class GroupReader:
     def _is_perfect(self) -> bool:
         """Return whether a participle follows a form of have."""
         forms = {"past", "participle", "s" if "participle_s" in self.words.flags else ""}
+        listed, code = self.words.sets.get("participles", ()), self.words.code
         return self._is_followed_by(
-            lambda text: (
-                self.words.has_word("participles", text)
-                or (verb_of(text, self.words.code) or ("", "-"))[1] in forms
-            )
+            lambda text: text in listed or (verb_of(text, code) or ("", "-"))[1] in forms
         )
 
     def _is_followed_by(self, is_verb: Callable[[str], bool]) -> bool:
