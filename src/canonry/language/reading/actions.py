@@ -170,7 +170,7 @@ def _action_statements(clause: Clause, about: str, *, implied: bool) -> Iterator
 def _denied_actions(
     clause: Clause, subject: Nominal, done: Sequence[Statement]
 ) -> Iterator[Statement]:
-    """Yield what deeds deny: who failed a test did not pass it. What was not paid, nobody paid."""
+    """Yield what deeds deny: `failed the test` denies a pass, `was not paid` that anybody paid."""
     group, words = clause.group, clause.words
     named = any(one.is_named for one in (clause.subjects if group.passive else clause.objects))
     sure = not (group.negative or group.ended or subject.negative or group.ability or group.duty)
