@@ -11,6 +11,57 @@ from bench.contradictions.pairs import Half, Label, Side, read_set
 NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Blaise", "Cyril")
 
 CONFLICTS = """
+The tower has nine floors. | The tower is twelve storeys high.
+The book has 300 pages. | The book is 450 pages long.
+The book runs to 300 pages. | The book has 450 pages.
+Bea's flat is on the third floor. | Bea lives on the fifth floor.
+Bea takes a size 38 in shoes. | Bea wears shoes in size 41.
+Bea has locker number 12. | Bea's locker is number 14.
+Bea came second in the race. | Bea finished the race in fourth place.
+Bea finished third in the contest. | Bea came fifth in the contest.
+It is ten kilometres from Velm to Bern. | Velm is thirty kilometres from Bern.
+Velm lies ten miles from Bern. | Velm is forty miles away from Bern.
+Velm has 3,000 inhabitants. | The population of Velm is 9,000.
+3,000 people live in Velm. | Velm is home to 9,000 people.
+The oven is set to 200 degrees. | The oven is at 180 degrees.
+The water is 18 degrees warm. | The temperature of the water is 25 degrees.
+The wall is three metres high. | The height of the wall is five metres.
+The pond is two metres deep. | The depth of the pond is four metres.
+The recipe takes four eggs. | The recipe calls for six eggs.
+You need four eggs for the recipe. | The recipe takes six eggs.
+Bea has three brothers. | Bea has two brothers.
+Bea drinks two coffees a day. | Bea drinks five coffees a day.
+Bea works thirty hours a week. | Bea works forty hours a week.
+The battery lasts ten hours. | The battery lasts for four hours.
+The warranty runs for two years. | The warranty lasts five years.
+The contract with Velm expires on 30 June. | The contract with Velm ends on 31 December.
+The spider has eight legs. | The spider walks on six legs.
+Bea has five scrolls on her. | Bea carries two scrolls.
+The class has 24 pupils. | There are 30 pupils in the class.
+There are twelve chairs in the hall. | The hall has eight chairs.
+The speed limit in the village is 50. | The speed limit in the village is 30.
+The fine is 30 euros. | The fine amounts to 60 euros.
+The loan is 5,000 euros. | The loan comes to 9,000 euros.
+Bea's bus leaves at 7:10. | Bea's bus goes at 7:40.
+Bea gets up at six. | Bea gets up at eight.
+Dinner is at seven. | Dinner is served at eight.
+The meeting is on 4 May. | The meeting takes place on 6 May.
+The meeting falls on a Tuesday. | The meeting is on a Thursday.
+Bea's birthday is on 3 May. | Bea was born on 9 June.
+Bea was born in 1980. | Bea was born in 1985.
+The company was founded in 1990. | The company has existed since 1970.
+Bea moved to Oslo in 2010. | Bea moved to Oslo in 2015.
+Bea pays 400 euros in rent. | Bea's rent is 600 euros.
+Bea charges 40 euros an hour. | Bea charges 60 euros an hour.
+Entry is free. | Entry costs five euros.
+Admission is free of charge. | Admission costs five euros.
+Children pay nothing. | Children pay four euros.
+The password has at least twelve characters. | The password has eight characters.
+The server has 16 gigabytes of memory. | The server has 32 GB of memory.
+The download is 2 gigabytes. | The download is 500 megabytes.
+The discount is 10 percent. | The discount is 25 percent.
+The ship carries a crew of forty. | The crew of the ship numbers sixty.
+The island measures 12 square kilometres. | The area of the island is 30 square kilometres.
 Nobody on the night team smokes. | Carl, who is on the night team, smokes.
 Nobody in Velm has a boat. | One family in Velm owns a boat.
 Nobody in Velm knows Carl's name. | An innkeeper in Velm knows Carl's name.
@@ -261,6 +312,21 @@ Aude fait partie du conseil. | Aude ne fait pas partie du conseil.
 """
 
 LOOKALIKES = """
+The ferry ticket is 9 euros for adults. | The ferry ticket is 5 euros for children.
+The bread weighs two kilos. | The bread costs two euros.
+Bea drinks two coffees in the morning. | Bea drinks one coffee in the evening.
+The tower has nine floors. | The tower has nine storeys.
+Bea works thirty hours a week. | Carl works forty hours a week.
+The dose is two tablets in the morning. | The dose is one tablet in the evening.
+The trip takes two hours by train. | The trip takes five hours by bus.
+The hotel costs 90 euros in winter. | The hotel costs 140 euros in summer.
+The list price is 90 euros. | The sale price is 60 euros.
+Bea ran the race in 2010. | Bea ran the race in 2012.
+Bea has at least two brothers. | Bea has three brothers.
+The hall holds up to 200 people. | The hall has 50 chairs.
+Bea is thirty. | Bea's sister is forty.
+The wall is three metres high. | The wall is three metres tall.
+The film lasts ninety minutes. | The film is an hour and a half long.
 Not one of the eleven dwarves of Velm could swim. | Dan, one of the elves of Velm, could swim.
 Nobody on the night team smokes. | Carl, who is on the day team, smokes.
 Nobody in Velm has a boat. | One family in Oslo owns a boat.

@@ -267,7 +267,7 @@ def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement |
     bare = not (noun or one.definite or one.quantifier or one.owner)
     if bare and one.quantity.dimension not in {"", "month", "time"}:
         name = "measure:price" if money else measure_of("*", one.quantity)
-        return make_statement(about, name, one.quantity)
+        return make_statement(about, name, one.quantity, qualifiers=clause.qualifiers())
     aged = not about.startswith(PHRASE) or _is_person(subject, words)
     if bare and one.quantity.low < LATE_YEAR and aged:
         return make_statement(about, "age", _age_in_months(one.quantity))
