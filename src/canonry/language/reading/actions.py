@@ -132,7 +132,7 @@ def _time_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     tie = copulas.tie_of(subject, words)
     if tie and find_attribute(tie).kind is ValueKind.TIME:  # her death came in 1887
         yield make_statement(subject.owner, tie, when, implied=True)
-    verb = words.timed.get(group.verb, group.verb)
+    verb = group.verb if group.past else words.timed.get(group.verb, group.verb)
     if not words.has_word("once", verb):
         return
     objects = [one.value for one in clause.objects if isinstance(one.value, str) and one.is_named]
