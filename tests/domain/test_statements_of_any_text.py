@@ -25,6 +25,12 @@ NAMES = {"Ana": "a", "Bo": "b", "Key": "k", "May": "m", "Will": "w", "Bo Day": "
 texts = st.lists(st.sampled_from(WORDS), min_size=0, max_size=14).map(" ".join)
 
 
+def test_a_time_with_parts_of_a_second_is_read_without_an_error() -> None:
+    known = read_statements("The bell rang for the 23:59.999999 guests.", {})
+
+    assert all(isinstance(one, Statement) for one in known)
+
+
 @settings(max_examples=1500, deadline=None)
 @given(text=texts)
 def test_every_row_of_words_is_read_without_an_error(text: str) -> None:

@@ -50,11 +50,9 @@ def number_of(text: str, words: WordTable) -> float | None:
         return words.numbers[first] + words.numbers[last]
     if not text[:1].isdigit():
         return None
-    if ":" in text:
-        hours, _, minutes = text.partition(":")
-        return int(hours) + int(minutes.split(":")[0]) / 60
+    hours, _, minutes = text.partition(":")
     try:
-        return float(text)
+        return float(hours) + float(minutes.split(":")[0] or 0) / 60
     except ValueError:
         return None
 
