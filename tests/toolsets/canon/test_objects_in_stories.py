@@ -98,3 +98,38 @@ async def test_who_acts_elsewhere_later_may_have_moved() -> None:
 
     assert "Ivo acts in Cave but was in Hall before" in later["note"]
     assert then["verdicts"][0]["because"] == "Ivo acts in Cave but is in Hall then"
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Ivo threw the Axe into the Moor",
+        "Ivo put the Axe down",
+        "Ivo buried the Axe in the Cave",
+        "Ivo tossed the Axe to Runa",
+        "Runa seized the Axe",
+        "The Axe was taken from Ivo by Runa",
+        "The Axe was stolen",
+        "Ivo no longer has the Axe",
+        "Runa has Axe now",
+    ],
+)
+async def test_an_object_that_was_given_up_or_taken_is_no_longer_carried(says: str) -> None:
+    driver = await a_story()
+    await tell(driver, tie("Ivo", "CARRIES", "Axe"))
+
+    await tell(driver, says)
+
+    assert await holds(driver, "Axe") == {says}
+    assert "tags" not in await driver.call("get", of="Axe")
+
+
+async def test_nobody_holds_a_person_or_moves_a_place_by_taking_it() -> None:
+    driver = await a_story()
+    before = ["Ivo is in the Hall", "The Cave is in the Moor"]
+    await tell(driver, *before)
+
+    await tell(driver, "Runa grabbed Ivo by the collar", "Runa seized the Cave")
+
+    assert before[0] in await holds(driver, "Ivo")
+    assert before[1] in await holds(driver, "Cave")

@@ -29,15 +29,12 @@ def changed_fields(content: EntityContent, entity: Entity) -> tuple[dict[str, An
         stated[DESCRIPTION] = content.description
     if entity.description.strip():
         held[DESCRIPTION] = entity.description
-    news = {n: value for n, value in stated.items() if not _is_same_value(n, held.get(n), value)}
+    same = {n for n, new in stated.items() if type(held.get(n)) is type(new) and held.get(n) == new}
+    one, other = (normalised_name(str(each.get(DESCRIPTION))) for each in (held, stated))
+    same |= {DESCRIPTION} if one == other else set()
+    news = {name: value for name, value in stated.items() if name not in same}
     fresh = {name: value for name, value in stated.items() if name not in held}
     return fresh, {name: value for name, value in news.items() if name in held}
-
-
-def _is_same_value(name: str, old: Any, new: Any) -> bool:
-    if name == DESCRIPTION:
-        return normalised_name(str(old)) == normalised_name(str(new))
-    return type(old) is type(new) and bool(old == new)
 
 
 # Duplicate events: equal words at a matching time describe one event.

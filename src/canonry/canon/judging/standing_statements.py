@@ -155,6 +155,8 @@ def _with_new_date(said: Statement, view: SliceView) -> Iterator[Statement]:
 
 
 _PEOPLE: Final = frozenset({EntityType.CHARACTER, EntityType.FACTION})
+_BEGUN: Final = ("location", Phase.BEGINS)
+_Types: TypeAlias = Mapping[str, EntityType]
 _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
 """The properties of facts that document a state tag; they say nothing beyond the tag."""
 
@@ -256,10 +258,22 @@ def statements_of_fact(
         space = view.find_item(view.space)
         owned = isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT
         reported = tuple(said_by(by.id if by else SPEAKER if owned else "", read))
-    people = {one.id for one in about if one.entity_type in _PEOPLE}
-    met = {one for one in reported if one.phase is Phase.BEGINS and one.value in people}  # no place
-    said = (one for one in reported if one.attribute != "location" or one not in met)
-    return tuple(dict.fromkeys((*said, *statements_of_properties(others, about))))
+    types = {str(one.id): one.entity_type for one in about}
+    buried = any(one.attribute == "burialplace" for one in reported)
+    fitting = (each for one in reported for each in _fit_types(one, types, buried=buried))
+    return tuple(dict.fromkeys((*fitting, *statements_of_properties(others, about))))
+
+
+def _fit_types(one: Statement, types: _Types, *, buried: bool) -> Iterator[Statement]:
+    """Yield what can be said of such entities: nobody is in a guard, and no sword is dead."""
+    of, to = types.get(one.subject), types.get(str(one.value))
+    if of is EntityType.OBJECT and one.attribute == "burialplace":
+        one = replace(one, attribute="location", phase=Phase.BEGINS)
+    if (one.attribute, one.phase) == _BEGUN and to in _PEOPLE:  # tossed the ring to Moira
+        one = replace(one, attribute="holder")
+    dead = of is EntityType.OBJECT and buried and one.attribute == "life"
+    if not dead and not (one.attribute == "holder" and of in _PEOPLE):
+        yield one
 
 
 def _is_strange(form: str, names: Mapping[str, str]) -> bool:

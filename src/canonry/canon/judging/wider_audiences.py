@@ -430,24 +430,16 @@ def _ids_touched(view: SliceView, entries: Iterable[Entry]) -> Iterator[str]:
                 yield made.id
             case RelationEnded() | RelationResumed() | RelationRetconned():
                 yield entry.relation_id
-            case EvidenceLinked(thing_id=one):
-                yield one
-            case EntitiesMerged(kept=one):
+            case EvidenceLinked(thing_id=one) | EntitiesMerged(kept=one):
                 yield one
             case EntitiesUnmerged():
                 yield from (entry.kept, entry.separated)
             case AudienceChanged(thing_id=one):
-                yield _subject_id(view, one)
+                item = view.find_item(one)
+                known = item.properties.get("entity_id", "") if isinstance(item, Fact) else one
+                yield item.entity_id if isinstance(item, Observation) else str(known)
             case _:
                 continue
-
-
-def _subject_id(view: SliceView, item_id: str) -> str:
-    """Return the id of the entity of an observation or fact, else the item's own id."""
-    item = view.find_item(item_id)
-    if isinstance(item, Observation):
-        return item.entity_id
-    return str(item.properties.get("entity_id", "")) if isinstance(item, Fact) else item_id
 
 
 def _settled_id(new_id: NewId, own: str, label: str) -> str:

@@ -258,7 +258,10 @@ class _FilteredView:
                 return await special(audience_view, ask, *args, **kwargs)
             wide = [await _widen_query(audience_view, each) for each in args]
             filtered = await audience_view.filter_answer(await ask(*wide, **kwargs))
-            return _still_current(filtered) if getattr(args[0], "current", False) else filtered
+            if not getattr(args[0], "current", False):
+                return filtered
+            kept = [each for each in filtered.items if each.current]
+            return Page(items=kept, total=filtered.total - len(filtered.items) + len(kept))
 
         return ask_filtered
 
@@ -275,11 +278,6 @@ def _end_by_follower(others: Sequence[Relation], item: Any) -> Any:
     if successor is None or (has_quantity(successor.properties) and has_quantity(item.properties)):
         return item
     return with_changes(item, ended=True, until=successor.since, superseded_by=successor.id)
-
-
-def _still_current(page: Page[Any]) -> Page[Any]:
-    kept = [each for each in page.items if each.current]
-    return Page(items=kept, total=page.total - len(page.items) + len(kept))
 
 
 async def _widen_query(audience_view: AudienceView, asked: Any) -> Any:

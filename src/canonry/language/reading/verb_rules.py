@@ -13,7 +13,7 @@ from canonry.values.statements import PHRASE, Phase, Quantity, Statement
 ClauseEnd: TypeAlias = Nominal | str
 Rule: TypeAlias = tuple[str, ...]
 
-_ENDS: Final = frozenset({"s", "o", "each", "when"})
+_ENDS: Final = frozenset({"s", "o", "each", "when", "under"})
 _ROLES: Final = _ENDS | {"in", "on", "at", "to", "from", "by", "with", "for", "over", "as", "of"}
 """The ends of a rule that are phrases of the clause; any other value is a word."""
 
@@ -106,15 +106,11 @@ def _move_rules(
 def _rule_owners(owner: str, ends: dict[str, list[ClauseEnd]]) -> list[ClauseEnd]:
     if owner in {"s~", "s!"}:  # an object, or anybody, if the clause names no other
         found = [one for one in ends["s"] if owner == "s!" or str(one).startswith(PHRASE)]
-        alone = ends.keys() in ({"s", "o"}, {"s", "o", "from", "to"})
-        return found if alone and not ends["o"] else []
-    if owner == "s-":
-        return [] if ends["o"] else ends["s"]
-    if owner == "so":
-        return ends["o"] or ends["s"]
-    if owner == "o?":
-        return [one for one in ends["o"] if isinstance(one, str) or one.is_named]
-    return ends.get(owner, [])
+        sole = ends.keys() in ({"s", "o"}, {"s", "o", "from", "to"})
+        return found if sole and not ends["o"] else []
+    named = [one for one in ends["o"] if isinstance(one, str) or one.is_named]
+    alone = [] if ends["o"] else ends["s"]
+    return {**ends, "s-": alone, "so": ends["o"] or ends["s"], "o?": named}.get(owner, [])
 
 
 def _rule_statement(
@@ -133,10 +129,10 @@ def _rule_statement(
         name = "dwelling"  # a cottage, the village: no name, so that it may lie anywhere
     if not isinstance(subject, str) or not isinstance(value, str) or UNREAD in subject + value:
         return None
-    if value == ANYBODY and not denied and not (isinstance(what, Nominal) and what.negative):
-        return None
     phrases = [one for one in (what, whose) if isinstance(one, Nominal)]
     nobody = value == ANYBODY and (denied or any(one.negative for one in phrases))
+    if value == ANYBODY and not nobody:
+        return None
     quantifier = next((one.quantifier for one in phrases if one.quantifier in _STORED), "")
     if isinstance(whose, Nominal) and not (whose.noun or whose.negative or quantifier):
         part = whose.quantifier or (whose.quantity and not whose.definite)  # two of the Ghouls
@@ -144,7 +140,7 @@ def _rule_statement(
     return Statement(
         subject=subject,
         attribute=name,
-        value=None if nobody else value,
+        value=None if nobody or value == "any" else value,
         holds=not denial and not any(one.negative for one in phrases),
         implied=denial,
         phase=Phase(phase),

@@ -37,7 +37,7 @@ from canonry.log.items.entities import family_of, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade, Proposal
 from canonry.log.items.sources import Source, holds_quotes
-from canonry.log.schemas.narrative import relation_type
+from canonry.log.schemas.narrative import EntityType, relation_type
 from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
 from canonry.values.fields import Reference
 from canonry.values.moments import (
@@ -396,6 +396,8 @@ def _ended_in_passing(
     weight, entry = Weight.PRECEDES if earlier else Weight.SUPERSEDES, find_attribute(had.attribute)
     moved = had.attribute in find_attribute(left.attribute).displaces
     moved = moved and not left.implied and had.subject == left.subject
+    item = entity_of(view, had.subject) if moved else None
+    moved = moved and (item is None or item.entity_type is not EntityType.LOCATION)
     if moved and had.holds_then and left.holds_then:
         return (weight, "it is in one place at a time")
     if not rests_on(had, left):
