@@ -156,7 +156,7 @@ def _with_new_date(said: Statement, view: SliceView) -> Iterator[Statement]:
 
 _PEOPLE: Final = frozenset({EntityType.CHARACTER, EntityType.FACTION})
 _BEGUN: Final = ("location", Phase.BEGINS)
-_Types: TypeAlias = Mapping[str, EntityType]
+_Types: TypeAlias = Mapping[str, str]
 _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
 """The properties of facts that document a state tag; they say nothing beyond the tag."""
 
@@ -267,11 +267,11 @@ def statements_of_fact(
 def _fit_types(one: Statement, types: _Types, *, buried: bool) -> Iterator[Statement]:
     """Yield what can be said of such entities: nobody is in a guard, and no sword is dead."""
     of, to = types.get(one.subject), types.get(str(one.value))
-    if of is EntityType.OBJECT and one.attribute == "burialplace":
+    if of == EntityType.OBJECT and one.attribute == "burialplace":
         one = replace(one, attribute="location", phase=Phase.BEGINS)
     if (one.attribute, one.phase) == _BEGUN and to in _PEOPLE:  # tossed the ring to Moira
         one = replace(one, attribute="holder")
-    dead = of is EntityType.OBJECT and buried and one.attribute == "life"
+    dead = of == EntityType.OBJECT and buried and one.attribute == "life"
     if not dead and not (one.attribute == "holder" and of in _PEOPLE):
         yield one
 

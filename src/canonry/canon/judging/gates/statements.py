@@ -397,7 +397,7 @@ def _ended_in_passing(
     moved = had.attribute in find_attribute(left.attribute).displaces
     moved = moved and not left.implied and had.subject == left.subject
     item = entity_of(view, had.subject) if moved else None
-    moved = moved and (item is None or item.entity_type is not EntityType.LOCATION)
+    moved = moved and (item is None or item.entity_type != EntityType.LOCATION)
     if moved and had.holds_then and left.holds_then:
         return (weight, "it is in one place at a time")
     if not rests_on(had, left):
