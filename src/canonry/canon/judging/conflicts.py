@@ -350,8 +350,8 @@ def _different_values(case: _Case) -> StatementClash | None:
     apart = not inside and _are_apart(entry, one, other, names)
     if not moved and not apart and (inside or (entry.name in _ANYWHERE and unknown)):
         return None
-    back = (entry.name, one) == ("life", "dead") and case.order is not Order.ONE
-    if back:
+    raised = case.claim.phase is Phase.BEGINS and not case.claim.implied
+    if (entry.name, one) == ("life", "dead") and case.order is not Order.ONE and not raised:
         return StatementClash(grade=Grade.POSSIBLE, reason=reason)
     contained = entry.name in _ANYWHERE and not moved and not apart
     return case.make_clash(reason, soft=entry.soft or contained)

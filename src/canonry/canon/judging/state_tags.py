@@ -235,7 +235,7 @@ def as_state_change(candidate: Candidate, view: SliceView) -> Candidate:
     if entity is None or content.duration is not None or content.properties:
         return candidate
     stated = stated_tag(content.statement, entity, view.policy.exclusive_tags)
-    if stated is None:
+    if stated in {None, ("dead", False)}:  # who is no longer dead lives again, which the words say
         return candidate
     tag, holds = stated
     add, remove = ((tag,), ()) if holds else ((), (tag,))
