@@ -12,6 +12,17 @@ EXCLUSIVE_PREFIXES: Final = ("at_",)
 _GONE: Final = frozenset({("life", "dead"), ("condition", "destroyed"), ("condition", "consumed")})
 
 
+_HELPLESS: Final = {
+    ("wakefulness", "unconscious"),
+    *(("affliction", e) for e in ("petrified", "paralysed")),
+}
+
+
+def is_helpless(tag: str) -> bool:
+    """Return whether somebody in this state can hardly act."""
+    return tag_meaning(tag) in _HELPLESS
+
+
 def is_gone(tag: str) -> bool:
     """Return whether an entity with this tag no longer acts, and is no longer used."""
     return tag_meaning(tag) in _GONE

@@ -63,7 +63,7 @@ from canonry.values.moments import Instant, Moment, are_simultaneous, is_same_sc
 from canonry.values.moments import time_of as clock_of
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, highest_authority
-from canonry.values.state_tags import ended_by, excluded_by, is_gone, normal_tag
+from canonry.values.state_tags import ended_by, excluded_by, is_gone, is_helpless, normal_tag
 from canonry.values.statements import Phase, Statement
 
 
@@ -537,12 +537,13 @@ def _object_to_dead(
 ) -> Iterator[Objection]:
     now = candidate.moment
     for tag, change in state_tags.tags_held_at(entity, now).items():
-        if not is_gone(tag) or is_same_scene(now, change.moment):
+        gone = is_gone(tag)
+        if not (gone or (acts and is_helpless(tag))) or is_same_scene(now, change.moment):
             continue
         held = state_tags.held_tag_of(view, entity, change)
         # Of an end without a date and an act with one, nobody said which came first.
         unordered = isinstance(clock_of(now), int) > isinstance(clock_of(change.moment), int)
-        certain = certain and acts and not unordered
+        certain = certain and acts and gone and not unordered
         verb = "acts in it" if acts else "is involved in it"
         yield Objection(
             weight=Weight.CONTRADICTS if certain else Weight.WARNS,
