@@ -124,6 +124,17 @@ def test_a_statement_in_the_speakers_own_name_is_read() -> None:
         "Tom did not let Ana go.",
         "Ana gave up the ghost story halfway.",
         "Ana let Bo go home early.",
+        "Ana let Bo go first.",
+        "Ana freed Bo from his promise.",
+        "Bo was released from his vow.",
+        "Ana came to an agreement.",
+        "Bo came round to the idea.",
+        "Bo passed out the letters.",
+        "Ana was knocked out of the tournament.",
+        "Bo came back as a ghost of his former self.",
+        "Ana came back from the underworld market.",
+        "Bo was petrified of spiders.",
+        "Ana was paralysed by fear.",
     ],
 )
 def test_a_figure_of_speech_kills_frees_and_heals_nobody(text: str) -> None:

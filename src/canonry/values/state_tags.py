@@ -10,17 +10,8 @@ EXCLUSIVE_PREFIXES: Final = ("at_",)
 """At most one tag with each prefix holds at a time: nobody is in two locations."""
 
 _GONE: Final = frozenset({("life", "dead"), ("condition", "destroyed"), ("condition", "consumed")})
-
-
-_HELPLESS: Final = {
-    ("wakefulness", "unconscious"),
-    *(("affliction", e) for e in ("petrified", "paralysed")),
-}
-
-
-def is_helpless(tag: str) -> bool:
-    """Return whether somebody in this state can hardly act."""
-    return tag_meaning(tag) in _HELPLESS
+HELPLESS: Final = {("wakefulness", "unconscious"), ("affliction", "petrified")}
+"""The meanings of tags with which somebody can hardly act."""
 
 
 def is_gone(tag: str) -> bool:

@@ -105,3 +105,105 @@ async def test_what_comes_tomorrow_ends_nothing() -> None:
     )
     assert "Ended" not in reply.get("note", "")
     assert len((await driver.call("get", of="Ilsa"))["facts"]) > 1
+
+
+@pytest.mark.parametrize(
+    ("says", "state"),
+    [
+        ("A healer brought Ilsa back from the dead.", "alive"),
+        ("Ilsa was restored to life by an angel.", "alive"),
+        ("Ilsa rose from her grave.", "alive"),
+        ("Ilsa woke from death in the crypt.", "alive"),
+        ("Ilsa breathes again.", "alive"),
+        ("Ilsa is no longer dead.", "alive"),
+        ("Ilsa was resurrected.", "alive"),
+        ("Ilsa ist von den Toten auferstanden.", "alive"),
+        ("Ilsa est revenue d'entre les morts.", "alive"),
+        ("Ilsa volvió a la vida.", "alive"),
+        ("Ilsa came back as a ghost.", "undead"),
+        ("Ilsa was raised as a skeleton in the crypt.", "undead"),
+        ("Ilsa will rise from the dead.", "dead"),
+        ("Ilsa almost came back to life.", "dead"),
+        ("The priest tried to bring Ilsa back to life.", "dead"),
+        ("Ilsa's sister rose from the dead.", "dead"),
+        ("Ilsa was raised by her aunt.", "dead"),
+        ("Ilsa is fast asleep.", "dead"),
+    ],
+)
+async def test_the_dead_who_are_raised_act_again(says: str, state: str) -> None:
+    driver, _ = await play("Ilsa was killed by the Imps.", says)
+    assert state in await tags_of(driver, "Ilsa")
+
+    await driver.call("tell", scene="The gate", turns=[{"by": "gm", "text": "Ilsa is here."}])
+    acts = {"kind": "event", "says": "Ilsa bars the gate", "who": ["Ilsa"]}
+    reply = await driver.call("propose", claims=[acts], evidence=["The gate"])
+    assert reply["verdicts"][0]["verdict"] == ("rejected" if state == "dead" else "accepted")
+
+
+@pytest.mark.parametrize(
+    ("says", "acts_freely"),
+    [
+        ("Ilsa passed out in the smoke.", False),
+        ("The Imps knocked Ilsa out.", False),
+        ("Ilsa fell into a coma.", False),
+        ("Ilsa was turned to stone.", False),
+        ("Ilsa verlor das Bewusstsein.", False),
+        ("Ilsa a perdu connaissance.", False),
+        ("Ilsa se desmayó.", False),
+        ("Ilsa nearly fainted.", True),
+        ("Ilsa was knocked out of the contest.", True),
+        ("Ilsa passed out the letters.", True),
+        ("Ilsa was petrified of the Imps.", True),
+    ],
+)
+async def test_an_act_of_the_unconscious_is_pointed_out(says: str, *, acts_freely: bool) -> None:
+    driver, _ = await play(says)
+    await driver.call("tell", scene="The gate", turns=[{"by": "gm", "text": "Ilsa is here."}])
+    acts = {"kind": "event", "says": "Ilsa bars the gate", "who": ["Ilsa"]}
+    (verdict,) = (await driver.call("propose", claims=[acts], evidence=["The gate"]))["verdicts"]
+    assert (verdict["verdict"], "against" not in verdict) == ("accepted", acts_freely)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Ilsa fainted.", "Ilsa came to at nightfall."),
+        ("Ilsa is unconscious.", "Ilsa regained consciousness."),
+        ("Ilsa is unconscious.", "The Imps brought Ilsa round."),
+        ("Ilsa is possessed.", "The monk exorcised Ilsa."),
+        ("Ilsa is possessed by a fiend.", "The fiend was driven out of Ilsa."),
+        ("Ilsa is cursed.", "Ilsa was released from the curse."),
+        ("The Imps put a curse on Ilsa.", "The curse on Ilsa was broken."),
+        ("Ilsa is blind.", "Ilsa got her sight back."),
+        ("Ilsa is deaf.", "Ilsa can hear again."),
+        ("Ilsa is poisoned.", "Ilsa drank the antidote."),
+        ("Ilsa was poisoned.", "The monk sucked the venom from Ilsa's wound."),
+        ("Ilsa is wounded.", "Ilsa's wounds have closed."),
+        ("Ilsa is invisible.", "The spell on Ilsa wore off."),
+        ("Ilsa is imprisoned.", "The monk broke Ilsa out of the dungeon."),
+        ("Ilsa is imprisoned.", "Ilsa was let go."),
+        ("Ilsa was paralysed by the venom.", "Ilsa can move again."),
+    ],
+)
+async def test_a_cure_ends_the_state(before: str, after: str) -> None:
+    driver, (_, reply) = await play(before, after)
+    assert before in reply["note"].replace("says: ", "") or "Ilsa is" in reply["note"], reply
+    assert reply["note"].startswith(("Ended", "Ends then")), reply
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Ilsa is cursed.", "The monk failed to lift the curse on Ilsa."),
+        ("Ilsa is poisoned.", "Ilsa has an antidote."),
+        ("Ilsa is poisoned.", "The antidote did not work on Ilsa."),
+        ("Ilsa is imprisoned.", "Ilsa was freed from her oath."),
+        ("Ilsa is possessed.", "The monk tried to exorcise Ilsa."),
+        ("Ilsa is blind.", "Ilsa can see the sea again in her dreams."),
+        ("Ilsa is unconscious.", "Ilsa came to the inn."),
+        ("Ilsa is wounded.", "Ilsa's horse healed."),
+    ],
+)
+async def test_what_only_sounds_like_a_cure_ends_nothing(before: str, after: str) -> None:
+    driver, (_, reply) = await play(before, after)
+    assert "Ended" not in reply.get("note", ""), reply

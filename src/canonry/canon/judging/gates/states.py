@@ -63,7 +63,14 @@ from canonry.values.moments import Instant, Moment, are_simultaneous, is_same_sc
 from canonry.values.moments import time_of as clock_of
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, highest_authority
-from canonry.values.state_tags import ended_by, excluded_by, is_gone, is_helpless, normal_tag
+from canonry.values.state_tags import (
+    HELPLESS,
+    ended_by,
+    excluded_by,
+    is_gone,
+    normal_tag,
+    tag_meaning,
+)
 from canonry.values.statements import Phase, Statement
 
 
@@ -165,6 +172,8 @@ def _object_to_tag(
     held, name, tag = state_tags.held_tag_of(view, entity, change), entity.name, change.tag
     follows = by is not None and not excluded_by(by, view.policy.exclusive_tags, [tag])
     became = "" if follows else f" until it became {by}"
+    authority = state_tags.authority_of(view, entity, change, now)
+    authority = Authority.SYSTEM if follows else authority
     weight, rationale = Weight.SUPERSEDES, f"{name} was {tag}{became}"
     if by is None:
         weight, rationale = Weight.ENDS, f"{name} was {tag} until then"
@@ -175,9 +184,7 @@ def _object_to_tag(
         rationale=rationale,
         conflicts=state_tags.conflicts_of(held),
         conflicting=(held,),
-        authority=Authority.SYSTEM
-        if follows
-        else state_tags.authority_of(view, entity, change, now),
+        authority=authority,
     )
 
 
@@ -218,18 +225,15 @@ def functional_relation(
             weight = Weight.CONTRADICTS if then else Weight.SUPERSEDES
             message = f"{timeline.same.id} is the same relation with other properties"
             yield _object_to_relation(timeline.same, weight, message, timeline.same.authority)
-        for relation, usual_weight in (
-            _conflicting_relations(timeline) if kind.one_target or kind.one_origin else ()
-        ):
+        lined = kind.one_target or kind.one_origin
+        for relation, usual in _conflicting_relations(timeline) if lined else ():
             whose = start if relation.from_id in family_of(start) else end
-            weight = (
-                Weight.CONTRADICTS if _is_order_missing(candidate, relation, view) else usual_weight
-            )
+            open_order = _is_order_missing(candidate, relation, view)
+            weight = Weight.CONTRADICTS if open_order else usual
             held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
             message = f"{relation.id} {held}; {whose.name} has only one at a time"
-            yield _object_to_relation(
-                relation, weight, message, authority_behind(timeline, relation)
-            )
+            authority = authority_behind(timeline, relation)
+            yield _object_to_relation(relation, weight, message, authority)
 
 
 def _is_order_missing(candidate: Candidate, relation: Relation, view: SliceView) -> bool:
@@ -283,14 +287,8 @@ def _conflicting_relations(timeline: RelationTimeline) -> Iterator[tuple[Relatio
 def _object_to_relation(
     relation: Relation, weight: Weight, message: str, authority: Authority
 ) -> Objection:
-    conflict_ids = (relation.id,)
-    return Objection(
-        weight=weight,
-        rationale=message,
-        conflicts=conflict_ids,
-        conflicting=conflict_ids,
-        authority=authority,
-    )
+    plain = Objection(weight=weight, rationale=message, authority=authority)
+    return replace(plain, conflicts=(relation.id,), conflicting=(relation.id,))
 
 
 @make_gate(RelationshipContent)
@@ -303,12 +301,10 @@ def opposed_relation(
             if relation.rel_type in kind.excludes:
                 held = f"{start.name} and {end.name}"
                 held = f"{held} {'until then' if weight is Weight.SUPERSEDES else 'then'}"
-                message = (
-                    f"{relation.id} is {relation.rel_type} of {held}, which excludes {kind.name}"
-                )
-                yield _object_to_relation(
-                    relation, weight, message, authority_behind(timeline, relation)
-                )
+                message = f"{relation.id} is {relation.rel_type} of {held}"
+                message += f", which excludes {kind.name}"
+                authority = authority_behind(timeline, relation)
+                yield _object_to_relation(relation, weight, message, authority)
 
 
 # Identity: an entity that may be a known one waits for an answer.
@@ -537,8 +533,8 @@ def _object_to_dead(
 ) -> Iterator[Objection]:
     now = candidate.moment
     for tag, change in state_tags.tags_held_at(entity, now).items():
-        gone = is_gone(tag)
-        if not (gone or (acts and is_helpless(tag))) or is_same_scene(now, change.moment):
+        gone, helpless = is_gone(tag), acts and tag_meaning(tag) in HELPLESS
+        if not (gone or helpless) or is_same_scene(now, change.moment):
             continue
         held = state_tags.held_tag_of(view, entity, change)
         # Of an end without a date and an act with one, nobody said which came first.
