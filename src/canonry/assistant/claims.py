@@ -33,6 +33,7 @@ from canonry.language.reading.reading import (
     read_statements,
     require_days,
     said_by,
+    tense_of,
     time_words_in,
 )
 from canonry.language.texts.stems import is_part_of, stems_of
@@ -286,15 +287,16 @@ def _limits_of(text: str, now: RoughTime, words: str | None, *, path: str) -> di
 
     `words` are those of a beginning that is known already.
     """
-    begin, end = limits_in(text, now, begun=words is not None)
-    if begin is None and words is None and end is not None:  # it holds today
+    past = replace(now, toward=tense_of(text) or -1)
+    begun = read_rough_time(words, GREGORIAN, past, path=path).start if words else None
+    begin, end = limits_in(text, now, begun=begun)
+    if begun is None and begin is None and end is not None:  # it holds today
         begin = RoughTime(start=Instant(now.start // DAY * DAY), grain=Grain.DAY)
-    if words is None and begin is not None:
+    if begun is None and begin is not None:
         words = rough_in_words(begin, GREGORIAN)
-    if words is None or end is None:
-        return {"time_ref": words} if words else {}
-    at = read_rough_time(words, GREGORIAN, replace(now, toward=-1), path=path).start
-    return {"time_ref": words} | ({"duration": (end - at) // SECOND} if end > at else {})
+        begun = read_rough_time(words, GREGORIAN, past, path=path).start
+    found = {"time_ref": words} if words else {}
+    return found | ({"duration": (end - begun) // SECOND} if begun and end and end > begun else {})
 
 
 async def replacing_claim(

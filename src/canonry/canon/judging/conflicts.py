@@ -282,7 +282,9 @@ def _value_clash(case: _Case) -> StatementClash | None:
     quantifiers = {held.quantifier, claim.quantifier}
     universal = "all" in quantifiers and quantifiers <= {"all", "some", "most", ""}
     exclusive = entry.kind is ValueKind.WORD and entry.exclusive
+    moved = entry.kind is ValueKind.TIME and claim.phase is Phase.BEGINS  # an appointment of some
     plain = quantifiers <= {"", "sole"} or (universal and exclusive)
+    plain = plain or (moved and "all" not in quantifiers)
     return _different_values(case) if plain else None
 
 
@@ -334,7 +336,9 @@ def _different_values(case: _Case) -> StatementClash | None:
         hours = (entry.name.startswith("date:") or "e" in {*mine, *parts}) and "h" in mine
         hours &= "h" in parts
         days = (f"time_w{each.get('w', 0)}" for each in (mine, parts))
-        conflicting &= not (hours and is_other_time(*days))  # of each day
+        dated = [bool(each.keys() & {"d", "m"}) for each in (mine, parts)]
+        once = not anew and "h" in mine and "h" in parts and dated[0] is not dated[1]
+        conflicting &= not (once or (hours and is_other_time(*days)))  # of each day, and of one
     if not conflicting:
         return None
     subject, values = (case.display_name(case.claim.subject), map(case.display_name, (one, other)))

@@ -60,7 +60,15 @@ from canonry.values.moments import NOW, Instant, Moment, is_same_scene, sort_by_
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority
 from canonry.values.state_tags import normal_tag
-from canonry.values.statements import AHEAD, PHRASE, Phase, Quantity, Statement, timeline_key
+from canonry.values.statements import (
+    AHEAD,
+    PHRASE,
+    Modality,
+    Phase,
+    Quantity,
+    Statement,
+    timeline_key,
+)
 
 
 def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
@@ -308,11 +316,17 @@ StatedTag: TypeAlias = tuple[Entity, str, bool]
 def without_given_time(one: Statement, moment: Moment, *, limited: bool = False) -> Statement:
     """Leave out the point of time by which a fact outside of scenes is dated, unless it recurs.
 
+    What will be so at a time is so from then on, and a date of a plan is a date.
+
     The "Friday" of a fact that is `limited`, as by "until Friday", does not recur.
     """
     dated = bool(one.when) and moment.at is not None and moment.position.scene == 0
-    lasting = one.phase is Phase.IS and find_attribute(one.attribute).kind is not ValueKind.QUANTITY
+    kind = find_attribute(one.attribute).kind
+    lasting = one.phase is Phase.IS and kind is not ValueKind.QUANTITY
     recurs = lasting and not limited and is_recurring(one.when)
+    sure = dated or (kind is ValueKind.TIME and moment.position.scene == 0)
+    if sure and one.modality is Modality.PLANNED:
+        one = replace(one, modality=Modality.ASSERTED)
     now = replace(one, when="", qualifiers=one.qualifiers - {AHEAD})
     return now if dated and not recurs else one
 
@@ -515,13 +529,14 @@ def _keys_of_leaving(one: Statement, view: SliceView) -> set[str]:
     keys: set[str] = set()
     named, roles = _resting_on(one)
     who = entity_of(view, one.subject) if named else None
-    for member in () if who is None else family_of(who):
+    for member in family_of(who) if who else (one.subject,) if named else ():
         sides = (replace(one, attribute=n, value=member) for n in (*named, *roles))
         keys |= {each.value_key or "" for each in sides}
         keys |= {timeline_key(member, name) for name in named}
     bases = {each.partition(":")[0] for each in find_attribute(one.attribute).rests_on}
-    for of in (entity_of(view, str(side)) for side in (one.subject, one.value) if bases):
-        for member in () if of is None else family_of(of):
+    for side in (str(each) for each in (one.subject, one.value) if bases):
+        of = entity_of(view, side)
+        for member in (side,) if of is None else family_of(of):
             keys |= {timeline_key(member, name) for name in bases}
     return keys
 

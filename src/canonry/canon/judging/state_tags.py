@@ -163,6 +163,8 @@ def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
     A fact that was superseded at a known time holds within its interval. Without a time it holds
     for statements made before its successor.
     """
+    if fact.was_called_off:
+        return False
     if fact.superseded and (fact.until is None or moment.at is None):
         successor = view.find_item(fact.superseded_by or "")
         if not isinstance(successor, Fact | Relation) or not comes_after(successor.moment, moment):

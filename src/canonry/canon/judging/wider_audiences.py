@@ -28,6 +28,7 @@ from canonry.canon.judging.standing_statements import (
     items_ended_for,
     items_on_timelines,
     restate_tags,
+    tags_begun_by,
     tags_left_by,
 )
 from canonry.canon.judging.state_tags import (
@@ -264,6 +265,10 @@ class _SettlingState:
         for entry in self.more:  # others may know of an earlier end of what was given back
             back = isinstance(entry, FactResumed | FactSuperseded | RelationResumed)
             old = view.find_item(ids_of(entry)[0]) if back else None
+            if isinstance(old, Fact) and old.was_called_off:
+                yield from resume_ended(old, view)
+                for held in tags_begun_by(old, view):
+                    yield from self._undo_state(held, old, "its plan was given up", view)
             if not isinstance(old, Fact | Relation) or "tag" in old.properties:
                 continue
             if isinstance(old, Relation) and (not old.current or has_quantity(old.properties)):
@@ -309,15 +314,17 @@ class _SettlingState:
         """Yield the undoing of a state that no bond leaves that is still canon."""
         bonds = (one for one in items_ended_for(by, view) if one.level is CanonLevel.CANON)
         left = {(one.entity_id, one.tag) for bond in bonds for one in tags_left_by(by, bond, view)}
-        entity = view.find_entity(Reference(held.entity_id))
-        if entity is not None and (held.entity_id, held.tag) not in left:
+        if (held.entity_id, held.tag) not in left:
+            yield from self._undo_state(held, by, "its bond was retracted", view)
+
+    def _undo_state(self, held: TagHeld, by: Fact, reason: str, view: SliceView) -> Iterator[Entry]:
+        """Yield the undoing of a state and of the facts that document it."""
+        if (entity := view.find_entity(Reference(held.entity_id))) is not None:
             new_id = partial(_settled_id, self.new_id, f"bond:{held.entity_id}:{by.id}")
             pen = TagWriter(view, new_id, backing_of(by), entity)
-            reason = "its bond was retracted"
             yield from undo_tag(pen, held, label=held.tag, reason=reason)
-            yield from (
-                FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in held.facts
-            )
+            facts = [one for one in held.facts if one != by.id]
+            yield from (FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in facts)
 
     def _items_retracted(self, view: SliceView) -> Iterator[Fact | Relation]:
         """Yield the facts and relations that the entries retcon."""

@@ -70,6 +70,8 @@ def is_current(item: object, clock: Instant | None = None) -> bool:
     match item:
         case Fact() | Relation() | Event() if item.level is CanonLevel.RETCONNED:
             return False
+        case Fact(was_called_off=True):
+            return False
         case Fact(until=int(until)) | Relation(until=int(until)) if clock and until > clock:
             return True
         case Fact(superseded=over) | Relation(ended=over):

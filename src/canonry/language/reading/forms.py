@@ -129,7 +129,8 @@ class Clause:
         ends = [one for _role, each in self.phrases for one in each]
         often = any(one.quantity and one.quantity.dimension == "frequency" for one in ends)
         once = group.past or group.perfect or group.begins or group.modality is Modality.PLANNED
-        habit = is_recurring(self.when) and not once
+        hour = "h" in parts_of(self.when) and self.words.has_word("hourly", group.verb)
+        habit = (is_recurring(self.when) or hour) and not once
         habit = habit or often or any(one.quantifier for one in ends if self._is_span(one))
         return group.ongoing or group.ability or habit
 

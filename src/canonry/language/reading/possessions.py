@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from canonry.language.reading.figures import measure_of, state_in, text_of
 from canonry.language.reading.forms import Clause, Nominal, UnreadClause, make_statement
+from canonry.language.reading.times import parts_of
 from canonry.language.reading.tokens import WordTable, noun_of
 from canonry.language.reading.verb_rules import is_event
 from canonry.values.attributes.table import find_attribute
@@ -40,6 +41,7 @@ def possession_statements(
         rest = {"holds": held, "quantifier": quantifier, "qualifiers": marks}
         statement = make_statement(about, name, one.value, **rest)
         yield statement
+        yield from _appointment_times(clause, statement, one)
         yield from _kind_statements(clause, statement, one)
         yield from _described_part(clause, about, one)
         seat = words.nouns.get(one.noun, "<")
@@ -52,6 +54,14 @@ def possession_statements(
             yield make_statement(about, words.had[one.noun], None, holds=held)
     else:
         raise UnreadClause
+
+
+def _appointment_times(clause: Clause, had: Statement, one: Nominal) -> Iterator[Statement]:
+    """Yield when an appointment is that somebody has; there can be others."""
+    if had.holds and parts_of(clause.when) and clause.words.has_word("appointments", one.last_word):
+        head, *marks = str(had.value).split()
+        about = " ".join((head, *sorted((*marks, f"of:{had.subject}"))))
+        yield make_statement(about, "schedule", clause.when, quantifier="some", implied=True)
 
 
 def _described_part(clause: Clause, about: str, one: Nominal) -> Iterator[Statement]:

@@ -14,22 +14,23 @@ from canonry.language.reading.figures import state_in
 from canonry.language.reading.forms import SPEAKER, UnreadClause
 from canonry.language.reading.nominals import read_nominal
 from canonry.language.reading.orders import reorder_tokens
-from canonry.language.reading.times import parts_of
+from canonry.language.reading.times import is_recurring, parts_of
 from canonry.language.reading.tokens import (
     LIMITS,
     Token,
     WordTable,
     is_finite,
     sentences_of,
+    spell_out_periods,
     verb_of,
     word_table,
 )
 from canonry.values.attributes.table import ValueKind, current_attributes, find_attribute
 from canonry.values.calendars.declaring import read_rough_time
-from canonry.values.calendars.reckoning import GREGORIAN, Grain, RoughTime, span_of
+from canonry.values.calendars.reckoning import GREGORIAN, Grain, RoughTime, rough_in_words, span_of
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import plain_signs
-from canonry.values.moments import Instant
+from canonry.values.moments import DAY, Instant
 from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
 
 READER: Final = 1
@@ -48,16 +49,17 @@ _CLEAR: Final = frozenset({Modality.ASSERTED, Modality.PLANNED})
 """The modalities of statements that may be stored."""
 
 _INCLUDED: Final = frozenset({"through", "end", "ende", "einschließlich", "fin", "finales"})
-_NEAREST: Final = frozenset({"as of", "as from"})
+_NEAREST: Final = frozenset({"as of", "as from", "effective", "effective from", "with effect from"})
 _ORIGINS: Final = frozenset({"from", "vom", "desde", "du", "del"})
 """Words of a limit: the time is included, is the nearest, or can be that of an origin."""
+_PASSING: Final = frozenset({"health", "presence", "mood", "duty"})
+_DAILY: Final = frozenset({"openness", "availability", "home_office"})
+_STAYS: Final = frozenset({"is", "location", "home"})
+_SHORT: Final = frozenset({Grain.DAY, Grain.WEEK})
+"""Attributes whose values last, or come again each week, and the spans for which they last."""
 _CONTINUED: Final = frozenset({"", "on", "onward", "onwards", "an"})
 
-_DAYS: Final = re.compile(
-    r"(?<!\S)(\d\d?)\.? (to|until|bis|au|al) (\d\d?\.?) ((?:de )?[^\W\d]{3,})"
-)
-"""Two days of one month: `20 to 24 January`."""
-
+_YEAR_DIGITS: Final = 4
 _DIGIT: Final = re.compile(r"\d")
 
 _JOINTS: Final = re.compile(r" (?:[,.]|and|but|so|und|aber|et|mais|y|pero) ")
@@ -145,23 +147,39 @@ def said_by(speaker: str, said: Iterable[Statement]) -> Iterator[Statement]:
             yield Statement.from_json(json.loads(named))
 
 
+def _read_alone(text: str) -> tuple[Statement, ...]:
+    """Return the statements of a text without known names; its first word may be one."""
+    words, first = _language_of(text, ()), text.split(maxsplit=1)[0].removesuffix("'s")
+    links = words.prepositions.keys() | words.sets["articles"]
+    names = {} if first.casefold() in links else {first: first}
+    return (*read_statements(text, {}), *read_statements(text, names))
+
+
 def tense_of(text: str) -> int:
     """Return 1 for a text that speaks of what will happen, -1 of what happened; 0 if it is open.
 
     "We move in May" will happen, "we live in Kassel" is open.
     """
-    first = " ".join(text.split(maxsplit=1)[:1])
     words = _language_of(text, ())
     sentences = list(sentences_of(text, {}, words))
     for one, then in (pair for each in sentences for pair in pairwise(each)):
         roles = {word_table(code).prepositions.get(one.text) for code in _TABLES}
         if "since" in roles and parts_of(then.text):
             return -1  # "since May" is the last May, whatever the verb
-    said = (*read_statements(text, {}), *read_statements(text, {first: first} if first else {}))
+    said = _read_alone(text)
     past = any(one.attribute.startswith("did:") or one.phase is Phase.WAS for one in said)
     planned = any(one.modality is Modality.PLANNED for one in said)
     changed = {one.attribute for one in said if one.phase in _CHANGES and not one.implied}
+    dated = any(
+        one.phase in {Phase.IS, Phase.BEGINS}
+        and parts_of(one.when).keys() & {"m", "d"}
+        and not find_attribute(one.attribute).always
+        for one in said
+    )
+    told = text.casefold().split()  # "had her baby" is rewritten
     tokens = [token.text for each in sentences for token in each]
+    tokens += [e for e in told if (verb := verb_of(e, words.code)) and verb[1] == "past"]
+    dated = dated or bool(require_days(text) and words.sets["upcoming"].intersection(told))
     verbs = [form for each in tokens if (form := verb_of(each, words.code)) is not None]
     if changed and any(form in _PAST for _, form in verbs):
         past = True
@@ -169,6 +187,8 @@ def tense_of(text: str) -> int:
         acts = {one.attribute for one in said if one.phase is Phase.IS}
         acts |= {f"does:{verb}" for verb, form in verbs if form in _PRESENT} - changed
         planned = planned or any(each.startswith("does:") for each in acts)
+    present = not past and not any(form == "past" for _, form in verbs)
+    planned = planned or (dated and present)
     return int(planned) - int(past)
 
 
@@ -180,19 +200,26 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
     Raises:
         InvalidInput: `time.no-such-day`, the text has a date that no year has.
     """
-    first = text.split(maxsplit=1)[0].removesuffix("'s")
-    statements = (*read_statements(text, {}), *read_statements(text, {first: first}))
-    points = require_days(text, path=path)
+    statements = _read_alone(text)
+    words = [each.strip(',.;:!?()"') for each in text.split()]
+    counted = {one for one, unit in pairwise(words) if _is_unit(unit)}
+    points = require_days(text, path=path) - counted
     verbs = [verb_of(each, "en") for each in text.split()]
     past = any(verb is not None and verb[1] == "past" for verb in verbs)
     unread = not statements and past  # its time is that of its words
     times = ({one.when for one in statements} | (points if unread else set())) - {""}
+    planned = {one.when for one in statements if one.modality is Modality.PLANNED}
+    dates = [one.phase for one in statements if one.value == one.when != ""]
     happened = any(one.when and _is_change(one) for one in statements)
+    happened = (happened and Phase.BEGINS not in dates) or any(planned if not dates else ())
     always = any(find_attribute(one.attribute).always for one in statements)
-    words = [each.strip(',.;:!?()"') for each in text.split()]
     roles = [{word_table(c).prepositions.get(each.casefold()) for c in _TABLES} for each in words]
     since, until = (["since" in each for each in roles], ["until" in each for each in roles])
-    if len(times) != 1 or len(points) > 1 or always or not (happened or any(since) or unread):
+    plain = spell_out_periods(text, _language_of(text, ()).code) if happened else ""
+    onset = _time_behind(plain, "onsets", start)
+    effective = onset is not None and (any(planned) or onset[0] not in _ORIGINS)  # a limit
+    told = happened or any(since) or unread
+    if len(times) != 1 or len(points) > 1 or always or effective or not told:
         return ""
     begins = [bool(each - {"of", "", None}) for each in roles]
     parts = parts_of(*times)
@@ -202,83 +229,144 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
         starts = [n for n in starts if not (n and until[n - 1])]
         phrases = [" ".join(words[first : first + size]) for first in starts]
         named = next((one for one in phrases if _names_time(one, parts, start)), "")
-        while not named[-1:].isdigit() and _names_time(named.rpartition(" ")[0], parts, start):
-            named = named.rpartition(" ")[0]  # without an article behind it
+        if word_table("en").words.get(named.rpartition(" ")[2].casefold()) == "the":
+            named = named.rpartition(" ")[0]
         if named:
-            return named
+            rough = read_rough_time(named, start=start)
+            whole = not parts and rough.counted and rough.grain >= Grain.MONTH  # next year
+            return rough_in_words(rough, GREGORIAN) if whole else named
     return ""
 
 
 def limits_in(
-    text: str, start: RoughTime, *, begun: bool = False
+    text: str, start: RoughTime, *, begun: Instant | None = None
 ) -> tuple[RoughTime | None, Instant | None]:
     """Return the times at which what a text says begins, and no longer holds; None: without one.
 
     "From May" and "until Friday" lie after `start`, "as of May" is the May nearest to it. The day
     of "until Friday" is included, but "until May" ends as May begins. "Since May" is no limit here.
-    "Away tomorrow" and "away next week" last that long, unless a beginning is known (`begun`).
+    "Away tomorrow" and "away next week" last that long, unless it is known to have `begun` at
+    another time. Hours are no limits, nor are days that come again each week.
     """
     ahead = replace(start, toward=1)
-    plain = _DAYS.sub(r"\1 \4 \2 \3 \4", " ".join(text.split()))
-    limited = any(each.search(plain) for each in LIMITS.values())
-    span = None if limited or begun else _span_of_state(plain, ahead)
-    if not (limited or span) or not _is_present_clause(plain):
+    plain = spell_out_periods(" ".join(text.split()), _language_of(text, ()).code)
+    first, end = _time_behind(plain, "onsets", ahead), None
+    if first is not None and first[0] in _NEAREST:
+        back = _time_behind(plain, "onsets", replace(start, toward=-1)) or first
+        first = min(first, back, key=lambda one: abs(one[1].start - start.start))
+    after = replace(ahead, start=max(start.start, first[1].start)) if first else ahead
+    spans = _time_behind(plain, "spans", after) if first else None
+    if spans and _comes_again(plain, spans[1]):
+        return None, None
+    last = spans or _time_behind(plain, "limits", after)
+    span = None if first or last else _span_of_state(plain, ahead)
+    if not (first or last or span) or not _is_present_clause(plain, first):
         return None, None
     if span is not None:
-        return span, span_of(span, GREGORIAN)[1]
-    last, end = _time_behind(plain, "limits", ahead), None
-    spans = _time_behind(plain, "spans", ahead) if last is None and _stays_in(plain) else None
-    if spans and (spans[1].grain >= Grain.MONTH or _DIGIT.search(plain)):
-        last = spans  # "from Monday to Friday" comes again
+        day, end = span_of(span, GREGORIAN)
+        return (span, end) if begun is None or day <= begun < end else (None, None)
     if last is not None:
-        whole = last is spans or last[1].grain <= Grain.WEEK
-        included = whole or _INCLUDED.intersection(last[0].split())
-        end = span_of(last[1], GREGORIAN)[1 if included else 0]
+        whole = spans or last[1].grain <= Grain.WEEK or _INCLUDED.intersection(last[0].split())
+        end = span_of(last[1], GREGORIAN)[1 if whole else 0]
+        if first and last[1].counted and not whole:  # "for three months from 5 May"
+            end = Instant(last[1].start // DAY * DAY)
     present = end if end is not None and end > start.start else None
-    if (first := _time_behind(plain, "onsets", ahead)) is None:
+    if first is None:
         return None, present
-    begin = first[1]
-    if first[0] in _NEAREST and (back := _time_behind(plain, "onsets", replace(start, toward=-1))):
-        begin = min(begin, back[1], key=lambda one: abs(one.start - start.start))
-    past = end is None and begin.start <= start.start
+    past = end is None and first[1].start <= start.start
     if first[0] in _ORIGINS and (past or (end is None and not first[2])):
         return None, present  # "a wine from 2015", "moved from Friday to Monday"
-    return begin, end if end is not None and end > begin.start else None
+    return first[1], end if end is not None and end > first[1].start else None
 
 
-def _stays_in(text: str) -> list[Statement]:
-    """Return the states and locations that a text says: `on holiday`, `closed`, `in Rome`."""
-    first = text.split(maxsplit=1)[0]
-    said = (*read_statements(text, {}), *read_statements(text, {first: first}))
-    stays = ((one, find_attribute(one.attribute)) for one in said if one.holds_then)
-    known = ("is", "location", "home")
-    return [
-        one
-        for one, entry in stays
-        if one.phase is Phase.IS
-        and (entry.exclusive or entry.name.split(":")[0] in known)
-        and (one.value != f"{PHRASE}{one.when}" or one.qualifiers)
-    ]
+def _lasting_in(text: str) -> Mapping[Statement, frozenset[Grain]]:
+    """Return what a text says that lasts, with the spans that it can last as the text names them.
+
+    `On holiday` lasts a day, a week or a month, `the boss` and `at 11:00` at most a week, and
+    `works from home` a week. A date does not last, nor does an event that comes once.
+    """
+    words = _language_of(text, ())
+    found: dict[Statement, frozenset[Grain]] = {}
+    for said in _read_alone(text):
+        one = replace(said, modality=Modality.ASSERTED)
+        entry, (family, _, deed) = find_attribute(one.attribute), one.attribute.partition(":")
+        grains = _SHORT if entry.cardinality == 1 else frozenset({Grain.WEEK})
+        if (entry.exclusive or family in _STAYS) and one.value != f"{PHRASE}{one.when}":
+            grains = _SHORT | {Grain.MONTH}
+        elif entry.kind is ValueKind.TIME:
+            hour = parts_of(str(one.value)).keys() == {"h"} or words.has_word("hourly", deed)
+            grains = grains if hour else frozenset()
+        elif words.has_word("once", deed):
+            grains = frozenset()
+        if one.phase is Phase.IS and one.holds_then:
+            found[one] = grains
+    return found
+
+
+def _comes_again(text: str, last: RoughTime) -> bool:
+    """Return whether a time from one to another is none of what a text says that lasts.
+
+    "Open from Monday to Friday" comes again each week, and "moves from 3 to 5 May" is a change.
+    """
+    words, stays = _language_of(text, ()), _lasting_in(text)
+    verbs = {verb[0] for each in text.split() if (verb := verb_of(each.casefold(), words.code))}
+    if not stays or any(words.has_word("shifting", each) for each in verbs):
+        return True
+    named = (str(one.value)[1:].split()[:1] for one in stays if one.attribute == "location")
+    once = any(_is_passing(one) for one in stays) or any(n[0].title() in text for n in named if n)
+    return last.grain < Grain.MONTH and not once and not _DIGIT.search(text)
+
+
+def _is_passing(one: Statement) -> bool:
+    return one.attribute in _PASSING or one.attribute.startswith("is:on_")
 
 
 def _span_of_state(text: str, start: RoughTime) -> RoughTime | None:
     """Return the days, weeks or months that a state lasts by a text: `tomorrow`, `next week`."""
-    whens = {one.when for one in _stays_in(text)} - {""}
-    words = [each.strip(',.;:!?()"') for each in text.split()] if len(whens) == 1 else []
-    for size in range(min(_TIME_MAX, len(words)), 0, -1):
-        for phrase in (" ".join(words[at : at + size]) for at in range(len(words) - size, -1, -1)):
-            if _names_time(phrase, parts_of(*whens), start):
-                rough = read_rough_time(phrase, start=start)
-                return rough if Grain.DAY <= rough.grain <= Grain.MONTH else None
+    words, stays = _language_of(text, ()), _lasting_in(text)
+    whens = {one.when for one in stays} - {""}
+    said = [each.strip(',.;:!?()"') for each in text.split()]
+    passing = any(
+        _is_passing(one) or one.attribute in _DAILY or parts_of(str(one.value)).keys() == {"h"}
+        for one in stays
+    )
+    if passing and any(words.has_word("today", each.casefold()) for each in said):
+        return read_rough_time("today", start=start)
+    links = words.prepositions.keys() | words.sets["articles"]
+    hours = any(one.attribute in _DAILY for one in stays)  # open on Monday, as each week
+    hours = hours or sum("w" in words.time_parts(each.casefold()) for each in said) > 1
+    for size in range(min(_TIME_MAX, len(said)), 0, -1) if len(whens) == 1 else ():
+        for at in range(len(said) - size, -1, -1):
+            phrase = " ".join(said[at : at + size])
+            if not _names_time(phrase, parts_of(*whens), start):
+                continue
+            rough = read_rough_time(phrase, start=start)
+            if not any(rough.grain in grains for grains in stays.values()):
+                continue
+            around = [each.casefold() for each in said[max(at - 1, 0) : at + size]]
+            bare = hours and sum(each.casefold() not in links for each in phrase.split()) == 1
+            weekly = bare or any(words.has_word("weekly", each) for each in around)
+            since = any(words.prepositions.get(each) == "since" for each in around)
+            if since or (weekly and is_recurring(*whens)):
+                return None
+            if rough.grain is Grain.WEEK:  # from its Monday on
+                monday = rough.start // DAY - (rough.start // DAY + 3) % 7
+                rough = replace(rough, start=Instant(monday * DAY))
+            return rough
     return None
 
 
-def _is_present_clause(text: str) -> bool:
-    """Return whether a text has one verb, in the present: its time is that of all it says."""
+def _is_present_clause(text: str, first: tuple[str, RoughTime, bool] | None) -> bool:
+    """Return whether a text has one verb, in the present: its time is that of all it says.
+
+    What was cancelled as of `first` is a change that comes then.
+    """
     words = _language_of(text, ())
     read = " . ".join(" ".join(e.text for e in each) for each in sentences_of(text, {}, words))
     verbs = [any(is_finite(e, words) for e in each.split()) for each in _JOINTS.split(read)]
-    said = read_statements(text, {}) or read_statements(text, {text.split(maxsplit=1)[0]: ""})
+    said = read_statements(text, {}) or _read_alone(text)
+    if first and first[0] not in _ORIGINS and any(one.phase in _CHANGES for one in said):
+        return True
     return sum(verbs) <= 1 and all(one.phase is not Phase.WAS for one in said)
 
 
@@ -295,8 +383,16 @@ def _time_behind(text: str, words: str, start: RoughTime) -> tuple[str, RoughTim
             rest = [*behind[size:], *text[found.end() :].split()[_TIME_MAX:], ""]
             stops = behind[size - 1][-1] in ",.;:!" or rest[0] in _CONTINUED
             alone = not found.start() or stops or LIMITS["limits"].match(" ".join(rest))
+            digits = phrase.rpartition(" ")[2]
+            unsure = digits == phrase and (len(phrase) < _YEAR_DIGITS or found[1].isupper())
+            if digits.isdigit() and (_is_unit(rest[0]) or unsure):
+                continue  # from 900 euros, AB 123
             return found[1].casefold(), rough, bool(alone)
     return None
+
+
+def _is_unit(word: str) -> bool:
+    return any(word_table(code).unit_of(word.casefold()) for code in _TABLES)
 
 
 def _is_change(statement: Statement) -> bool:
@@ -307,7 +403,7 @@ def _is_change(statement: Statement) -> bool:
     )
 
 
-def require_days(text: str, *, path: str) -> frozenset[str]:
+def require_days(text: str, *, path: str = "") -> frozenset[str]:
     """Return the points of time in a text; refuse a day that its month does not have.
 
     Raises:
@@ -327,6 +423,8 @@ def require_days(text: str, *, path: str) -> frozenset[str]:
 
 def _names_time(phrase: str, parts: Mapping[str, str], start: RoughTime) -> bool:
     """Return whether a phrase is a time that has the parts of a point of time."""
+    if phrase.isdigit() and "y" not in parts:
+        return False
     try:
         year, month, day = GREGORIAN.date_of(read_rough_time(phrase, start=start).start)
     except InvalidInput:

@@ -34,7 +34,7 @@ def date_form(months: str, of: str, nth: str) -> str:
     nth_day = rf"(?P<nth>{'|'.join(nth.split()) or '(?!)'}) {of} "
     day = rf"(?:{nth_day}|(?P<day>\d{{1,2}})\.? {link})(?P<first>{month})"
     after = rf"(?P<month>{month})(?: (?P<later>\d{{1,2}})(?!\d))?"
-    year = rf"(?:,? {link}(?P<year>\d{{4}})\b)?"
+    year = rf"(?:,? {link}(?P<year>\d{{4}})\b(?! (?:euro|dollar|franc|franken|pound|peso)))?"
     return rf"\b(?:{day}|{after}){year}(?!\w)"
 
 

@@ -69,7 +69,7 @@ _CHANGES: Final = _Lazy(
             for old, new in _DATA[code].get(name, ())
             for full in [_CLASS.sub(lambda named: _DATA[code]["classes"][named[1]], old)]
         ]
-        for name in ("cased", "rewrites")
+        for name in ("cased", "rewrites", "periods")
     }
 )
 """Patterns with a text that each match contains, and what replaces it, by language.
@@ -90,7 +90,7 @@ _DATE: Final = _Lazy(
     )
 )
 LIMITS: Final = {
-    name: re.compile(rf"(?i)(?<!\w)({'|'.join(e[name] for e in _DATA.values())})(?:(?<=')|\s)")
+    name: re.compile(rf"(?i)(?<![\w'-])({'|'.join(e[name] for e in _DATA.values())})(?:(?<=')|\s)")
     for name in ("onsets", "limits", "spans")
 }
 """Patterns of words before the time at which something begins or ends, in any language."""
@@ -303,6 +303,14 @@ class Token:
 
     text: str
     name: str = ""
+
+
+def spell_out_periods(text: str, code: str) -> str:
+    """Return a text with its periods from a first to a last day, and without hours of the day."""
+    first, plain = text[:1], text[:1].lower() + text[1:]
+    for literal, old, new in _CHANGES[code]["periods"]:
+        plain = _PATTERNS[old].sub(new, plain) if literal in plain else plain
+    return first + plain[1:] if first.lower() == plain[:1] else plain[:1].upper() + plain[1:]
 
 
 Masking: TypeAlias = Callable[[str], str]

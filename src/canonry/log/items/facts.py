@@ -192,6 +192,11 @@ class Fact(FactDraft):
         return self.superseded_by is not None or self.until is not None
 
     @property
+    def was_called_off(self) -> bool:
+        """Return whether it ended as it began, as a plan that was given up."""
+        return self.until is not None and self.until == self.time_ref
+
+    @property
     def ends_at(self) -> Instant | None:
         """The first instant at which it no longer holds; None: without end."""
         ends = [self.until] if self.until is not None else []

@@ -31,6 +31,7 @@ from canonry.canon.judging.standing_statements import (
     without_given_time,
 )
 from canonry.canon.judging.state_tags import TagHeld
+from canonry.language.reading.times import is_recurring
 from canonry.language.reading.tokens import noun_of
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.items.entities import family_of, normalised_name
@@ -42,6 +43,7 @@ from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
 from canonry.values.fields import Reference
 from canonry.values.moments import (
     AFTER_ALL,
+    DAY,
     NOW,
     Instant,
     Moment,
@@ -249,11 +251,15 @@ def first_successor(item: Fact | Relation, view: SliceView) -> tuple[str, Instan
             for one, by in found
             if by is not None and by.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
         }
-        later = comes_after(successor.moment, item.moment)
+        begun = item.moment.at  # a plan that is denied ends as it begins
+        met = successor.statement, successor.moment, item.moment, successor.item
+        denied = _is_plan_denied(*met)
+        later = denied or comes_after(successor.moment, item.moment)
         if True in over and successor.moment.recorded > item.moment.recorded:
             successors.append((successor.conflicting, successor.moment, None))
         elif False in over and later:
-            successors.append((successor.conflicting, successor.moment, successor.moment.at))
+            end = begun if denied else successor.moment.at
+            successors.append((successor.conflicting, successor.moment, end))
     first = next(iter(sort_by_story(successors, lambda successor: successor[1])), None)
     return None if first is None else (first[0], first[2])
 
@@ -329,9 +335,36 @@ def _limit_effect(held: Statement, claim: Statement, order: Order) -> _Effect | 
     parts = attrgetter("subject", "attribute", "value")
     same = parts(held) == parts(claim)
     lasting = claim.phase is Phase.IS and claim.holds and held.holds_then
+    lasting = lasting and not (claim.implied or is_recurring(held.when))  # as each Tuesday
     if not (same and lasting) or order is Order.EARLIER:
         return None
     return Weight.SUPERSEDES, "the claim says until when it holds."
+
+
+_EXCEPTION_MOST: Final = 15 * DAY
+"""The longest time for which a value is an exception of another one, which returns."""
+
+
+def _is_short(start: Instant | None, end: Instant | None) -> bool:
+    return start is not None and end is not None and end - start <= _EXCEPTION_MOST
+
+
+def _has_exceptions(held: Statement, claim: Statement) -> bool:
+    """Return whether two are values of a rule, such as hours or a price, and no states or places.
+
+    "Tomorrow the standup is at 11" is an exception: the rule holds before and after it.
+    """
+    entry, ruled = find_attribute(held.attribute), held.attribute == claim.attribute
+    lasting = held.phase is claim.phase is Phase.IS and not (entry.fixed or entry.containment)
+    return ruled and lasting and not entry.exclusive and entry.kind is not ValueKind.FLAG
+
+
+def _is_plan_denied(claim: Statement, now: Moment, then: Moment, by: object) -> bool:
+    """Return whether a claim without a time denies what begins only later: it will not be."""
+    undated = now.at is None and now.position.scene == 0 and not claim.holds
+    planned = undated and claim.modality is Modality.PLANNED and isinstance(by, Proposal | Fact)
+    after = planned and now.recorded > then.recorded
+    return after and then.at is not None and then.at > by.created_at
 
 
 def _object_to(
@@ -358,7 +391,14 @@ def _object_to(
     found = _ended_in_passing(held, claim, order, view)
     if by is not None and standing.item is not None and order is not Order.EARLIER:
         found = found or _revised(held, claim, standing.item.evidence, by.evidence, view)
-    found = found or _compare_statements(held, claim, order, view)
+    held_until = end_of(then.at, getattr(standing.item, "duration", None))
+    short = [_is_short(now.at, until), _is_short(then.at, held_until)]
+    if short[0] is short[1] or not _has_exceptions(held, claim):
+        found = found or _compare_statements(held, claim, order, view)
+    if _is_plan_denied(claim, now, then, by):
+        plain = replace(claim, modality=Modality.ASSERTED, when="")
+        denied = _compare_statements(held, plain, Order.ONE, view)
+        found = found or (denied and (Weight.SUPERSEDES, denied[1]))
     if until is not None and isinstance(standing.item, Fact) and standing.item.ends_at is None:
         found = found or _limit_effect(held, claim, order)
     again = held.phase is Phase.ENDS and claim.phase is Phase.IS and claim.holds
