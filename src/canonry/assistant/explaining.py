@@ -96,9 +96,7 @@ async def _explain_why(canon: Canon, caller: Caller, arguments: Arguments) -> Re
         row |= resting
     reply = without_empty({**with_space_name(row, context, contexts), "hint": hint})
     containers = (each.container for each in found.evidence[: len(row["because"])])
-    return Noted(
-        reply=reply, parts=_evidence_links(each for each in containers if each is not None)
-    )
+    return Noted(reply=reply, parts=_evidence_links(e for e in containers if e is not None))
 
 
 def _evidence_links(containers: Iterable[Scene | Source]) -> tuple[Mapping[str, Any], ...]:

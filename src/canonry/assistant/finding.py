@@ -273,9 +273,7 @@ async def _later_beginnings(
         context.canon.now, ItemSearch(space=context.space.id, text=text, kinds=kinds)
     )
     items = [*found, *(item for item, _ in later.found)]
-    return await first_statements(
-        context, [one for one in items if isinstance(one, Fact | Relation)]
-    )
+    return await first_statements(context, [e for e in items if isinstance(e, Fact | Relation)])
 
 
 async def first_statements(context: CallContext, items: Sequence[StoredItem]) -> list[Row]:

@@ -58,9 +58,7 @@ async def _open_space(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
     limits = canon.policy.limits
     name = checked_text(arguments["name"], limits.name, path="/name")
     # Callers that reuse a name usually mean the existing space.
-    named = (
-        each for each in await list_opened(canon, caller) if fold_text(each.name) == fold_text(name)
-    )
+    named = (e for e in await list_opened(canon, caller) if fold_text(e.name) == fold_text(name))
     there = next((each for each in named if each.may_have_stories), None)
     if there is not None and there.id != space_opened_by(canon, caller):
         caller.use_space(there.id)
@@ -109,9 +107,7 @@ async def contexts_of(
         if len(held) == 1:
             caller.use_space(held[0].id)
         if held:
-            every = [
-                CallContext(canon=canon, caller=caller, space=each) for each in held[:SPACES_MAX]
-            ]
+            every = [CallContext(canon=canon, caller=caller, space=e) for e in held[:SPACES_MAX]]
             return await _at_viewpoint(every, arguments)
     return [await context_of(canon, caller, arguments, *names)]
 

@@ -225,9 +225,7 @@ def _filling_value(schema: Schema) -> Callable[[Any], Any] | None:
 
 
 def _refusal_error(errors: Any, schema: Schema, example: str) -> InvalidInput:
-    problems = [
-        each for error in islice(errors, _WEIGHED) for each in _list_problems(error, schema)
-    ]
+    problems = [e for error in islice(errors, _WEIGHED) for e in _list_problems(error, schema)]
     order = {name: rank for rank, name in enumerate(schema.get("properties", ()))}
     problems.sort(key=lambda problem: _fault_rank(problem, order))
     code, keyword, path, message = problems[0]

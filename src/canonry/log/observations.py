@@ -120,9 +120,7 @@ def _schemas_read(
     """Return the registered schemas that read an entity's observations."""
     if not isinstance(entity, Entity):
         return set()
-    found = (
-        _registered_schema(entity, each) for each in observations if isinstance(each, Observation)
-    )
+    found = (_registered_schema(entity, e) for e in observations if isinstance(e, Observation))
     return {each for each in found if each is not None}
 
 
@@ -183,9 +181,7 @@ def rebuild_entity(folding: Folding, entry: log.EntityRebuilt) -> None:
     entity = folding.get_item(entry.entity_id)
     if not isinstance(entity, Entity):
         return
-    observations = [
-        each for each in map(folding.get_item, entry.standing) if isinstance(each, Observation)
-    ]
+    observations = [e for e in map(folding.get_item, entry.standing) if isinstance(e, Observation)]
     rebuilt = with_changes(entity, own={}, sightings=NEVER_SEEN, borne=())
     for each in (one for one in observations if may_all_know(one, entity)):
         rebuilt = with_changes(

@@ -117,9 +117,7 @@ def _is_other_weekday(text: str, begin: int, day: str) -> bool:
     if (found := _WEEKDAY.search(text, max(0, begin - 20), begin)) is None:
         return False
     name, real = plain_letters(found[1]), date.fromisoformat(day[:10]).weekday()
-    named = {
-        each.weekdays.index(name) for each in known_languages().values() if name in each.weekdays
-    }
+    named = {e.weekdays.index(name) for e in known_languages().values() if name in e.weekdays}
     return bool(named) and real not in named and named <= {*range(7)}
 
 

@@ -332,9 +332,7 @@ def _supporting(
     context: AcceptanceContext, content: Content, accepted: Acceptance, form: type[Fact | Relation]
 ) -> Acceptance:
     """Add the evidence also to the items of the other form that say the same."""
-    said = [
-        one for one in statements_of(content, context.view) if one.holds_then and not one.implied
-    ]
+    said = [e for e in statements_of(content, context.view) if e.holds_then and not e.implied]
     audience, same = context.candidate.proposal.audience, dict[str, Fact | Relation]()
     for standing in find_standing(said, context.candidate.moment, context.view) if said else ():
         held, item = standing.statement, standing.item

@@ -440,9 +440,7 @@ async def _read_proposals(
     proposals = await require_all(canon, caller, Proposal, wanted)
     if not while_played:
         pending = (each for each in proposals if each.status is ProposalStatus.PENDING)
-        space_by_scene = {
-            each.scene_id: each.space for each in pending if each.scene_id is not None
-        }
+        space_by_scene = {e.scene_id: e.space for e in pending if e.scene_id is not None}
         scenes = await canon.space_scope(*space_by_scene.values()).items_by_id(space_by_scene)
         open_ones = [
             one

@@ -210,9 +210,7 @@ async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) 
     """Refuse to reveal an item that refers to hidden ones."""
     found = await canon.store_of_all.state.items_by_id(ids)
     made = [each for each in found.values() if isinstance(each, ObservationDraft | HasAudience)]
-    named = {
-        one for each in made for one in list_named_ids((log.Made(thing=each),), evidence=False)
-    }
+    named = {one for e in made for one in list_named_ids((log.Made(thing=e),), evidence=False)}
     known = await audiences_of(canon, named - set(ids))
     if narrowest((audience, *known.values())) != audience:
         kept = sorted(one for one, its in known.items() if not audience_covers(its, audience))

@@ -205,9 +205,7 @@ class _Ingestion:
 
         async def prepare_change(_: NewId) -> Change:
             source = await require_item(self.canon, self.caller, Source, self.source.id)
-            known = await self.canon.space_scope(self.source.space).items_by_id(
-                each.id for each in batch
-            )
+            known = await self.canon.space_scope(self.source.space).items_by_id(e.id for e in batch)
             reads = {item_key(source.id), *(item_key(each.id) for each in batch)}
             self.first = settled if settled is not None else known_index(batch, known)
             if self.first is None:
@@ -346,9 +344,7 @@ async def _source_among(
     same = await source_holding(canon, known, excerpts)
     if same is not None:
         return same
-    return next(
-        (each for each in known if given.file_path and each.origin == given.file_path), None
-    )
+    return next((e for e in known if given.file_path and e.origin == given.file_path), None)
 
 
 def _free_id(given: GivenDocument, known: Sequence[Source]) -> str:

@@ -163,9 +163,7 @@ def _read_shapes() -> Iterator[ContentShape]:
         yield ContentShape(type=shape, members=members, note=note)
 
 
-CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {
-    one.type: one for one in _read_shapes()
-}
+CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {e.type: e for e in _read_shapes()}
 """The shape of each type of content."""
 
 TAG_CHANGES: Final = replace(

@@ -47,9 +47,7 @@ def exact_decimal(value: float) -> Decimal:
 def total_of(relations: Iterable[Relation]) -> Decimal:
     """Return the sum of the ownerships."""
     each_properties = (one.properties for one in relations)
-    return sum(
-        (exact_decimal(each[QUANTITY]) for each in each_properties if has_quantity(each)), Decimal()
-    )
+    return sum((exact_decimal(e[QUANTITY]) for e in each_properties if has_quantity(e)), Decimal())
 
 
 def plain_number(amount: Decimal) -> int | float:
@@ -172,9 +170,7 @@ def _timeline_at(
     known = [one for one in relations if isinstance(one, Relation)]
     says = {statement.relation.id: statement.what for statement in statements}
     holding = _holding_until(statements, moment)
-    against = [
-        one for one in known if are_simultaneous(moment, one.moment) and says[one.id] != what
-    ]
+    against = [e for e in known if are_simultaneous(moment, e.moment) and says[e.id] != what]
     return RelationTimeline(
         what=what,
         moment=moment,

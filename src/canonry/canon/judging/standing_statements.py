@@ -458,9 +458,7 @@ def _tag_begun_with(
     at = next(there, None)
     if at is None or (at and own[at - 1].holds):
         return None
-    again = [
-        each for each in facts_stating_tag(view, entity, tag, holds=True) if each.id != fact.id
-    ]
+    again = [e for e in facts_stating_tag(view, entity, tag, holds=True) if e.id != fact.id]
     until = {(each.moment.at, each.moment.position) for each in again}
     later = [(one, (one.moment.at, one.moment.position) in until) for one in own[at + 1 :]]
     run = (one for one, _ in takewhile(lambda each: each[0].holds and not each[1], later))
@@ -771,9 +769,7 @@ def _standing_relation(relation: Relation, view: SliceView) -> Iterator[Standing
 def _standing_tags(
     claims: Iterable[Statement], moment: Moment, view: SliceView
 ) -> Iterator[StandingStatement]:
-    asked = {
-        (one.subject, name) for one in claims for name in (one.attribute, *_resting_on(one)[0])
-    }
+    asked = {(e.subject, name) for e in claims for name in (e.attribute, *_resting_on(e)[0])}
     for subject, name in sorted(asked):
         entity = entity_of(view, subject) if find_attribute(name).exclusive else None
         for tag, change in ({} if entity is None else tags_held_at(entity, moment)).items():

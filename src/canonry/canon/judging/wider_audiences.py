@@ -158,9 +158,7 @@ class _SettlingState:
     def audiences_affected(self) -> list[Audience]:
         """Return the audiences that know the timelines, and common readers of two, widest first."""
         whole = self.make_view(self.now, viewer_of(GAME_MASTERS))
-        ids = {
-            one for each in self.items_touched(whole, GAME_MASTERS) for one in _ids_of(whole, each)
-        }
+        ids = {one for e in self.items_touched(whole, GAME_MASTERS) for one in _ids_of(whole, e)}
         if self.now.secrets:
             new = (*self._items_beginning(whole), *self._items_retracted(whole))
             ids |= {one.id for each in new for one in (each, *items_on_timelines(each, whole))}

@@ -162,9 +162,7 @@ def statement_of(table: Table) -> BankStatement | None:
         running=proof.is_running,
         ids=frozenset(each for each, count in references.items() if each and count == 1),
     )
-    found = (
-        each for number, line in enumerate(lines, 1) for each in reader.read_line(line, number)
-    )
+    found = (e for number, line in enumerate(lines, 1) for e in reader.read_line(line, number))
     notes = list(_make_notes(columns, table, lines, proof, left))
     notes += note_unread([_row_text(row) for row in around])
     if unbooked:

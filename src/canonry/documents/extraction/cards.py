@@ -275,9 +275,7 @@ def _address_book_contact(
     unread: dict[str, UnreadValue] = {}
     for meant in _MANY:
         values = list(
-            dict.fromkeys(
-                v for each in values_by_field.get(meant, ()) for v in each.split(_SEVERAL)
-            )
+            dict.fromkeys(v for e in values_by_field.get(meant, ()) for v in e.split(_SEVERAL))
         )
         fields |= {meant: values[0]} if values else {}
         fields |= {PLURALS[meant]: values[1:]} if len(values) > 1 else {}

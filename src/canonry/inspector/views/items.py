@@ -375,9 +375,7 @@ async def _values_read(
 ) -> Sequence[tuple[Entity, Mapping[str, Any]]]:
     """Return the values of observations from the source, with their entities."""
     seen = (await context.canon.state.observations_from(source.id, limit=PAGE, offset=0)).items
-    who = await context.canon.caller_scope(context.caller).root_entities(
-        each.entity_id for each in seen
-    )
+    who = await context.canon.caller_scope(context.caller).root_entities(e.entity_id for e in seen)
     found: list[tuple[Entity, Mapping[str, Any]]] = []
     for each in (one for one in seen if one.entity_id in who):
         fields = {name.removeprefix(PROPERTY_PREFIX): v for name, v in each.fields.items()}

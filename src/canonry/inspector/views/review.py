@@ -383,9 +383,7 @@ async def seen_scene(canon: Canon, caller: Caller, arguments: Arguments) -> Seen
     for proposal in proposals:
         outcome = _outcome_of(proposal, await pending_of(context, proposal), became)
         outcomes.setdefault(where[proposal.id][0], []).append(outcome)
-    found = {
-        each.id: each for each in await links_to(context, (scene.story_id, *scene.participants))
-    }
+    found = {e.id: e for e in await links_to(context, (scene.story_id, *scene.participants))}
     location = await links_to(context, () if scene.location_ref is None else (scene.location_ref,))
     return {
         "space": await space_of_call(context),

@@ -67,8 +67,7 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     yield from _denied_actions(clause, subject, done)
     lasting = group.never or "lately" in group.marks  # has not for long, and does not now
     if lasting and group.perfect and "perfect_past" not in clause.words.flags:
-        bare = PHRASE + group.verb
-        any_of = (replace(one, value=None) if one.value == bare else one for one in done)
+        any_of = (replace(e, value=None) if e.value == PHRASE + group.verb else e for e in done)
         now = (replace(one, phase=Phase.IS, implied=True) for one in any_of)  # nor does it now
         yield from (replace(one, attribute=one.attribute.replace("did", "does", 1)) for one in now)
 

@@ -156,9 +156,7 @@ class Proposal(ProposalDraft):
         """The possible conflicts that are not waived."""
         ruling = self.decision or self.review
         found = () if ruling is None else ruling.all_conflicts
-        return tuple(
-            [one for one in found if one.grade is Grade.POSSIBLE and one.id not in self.waived]
-        )
+        return tuple([e for e in found if e.grade is Grade.POSSIBLE and e.id not in self.waived])
 
     @property
     def asks(self) -> tuple[ReviewKind, ...]:

@@ -158,9 +158,7 @@ class KeyReader:
                 Identity(
                     rule="+".join([name for name, _ in used]),
                     key=_join_parts(used),
-                    apart=tuple(
-                        [each for names in apart for each in self._read_detail(fields, names)]
-                    ),
+                    apart=tuple([e for names in apart for e in self._read_detail(fields, names)]),
                 )
                 for used, apart in self._fitting_rules(parts)
             ]

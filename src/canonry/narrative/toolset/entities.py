@@ -198,9 +198,7 @@ _STANDINGS: Final[Mapping[type, Shape]] = {
     Axiom: _LEVEL,
 }
 """The state of an item of canon; proposals and observations have none."""
-_STANDING: Final = {
-    name: field for each in _STANDINGS.values() for name, field in each.fields.items()
-}
+_STANDING: Final = {name: field for e in _STANDINGS.values() for name, field in e.fields.items()}
 _EXPLANATION: Final = object_schema(
     _EXPLAINED.fields,
     {
@@ -214,9 +212,7 @@ async def _explain(canon: Canon, caller: Caller, *, thing_id: str) -> Reply:
     found = await explain.explain_item(canon, caller, thing_id)
     standing = _STANDINGS.get(type(found.thing))
     reply = _EXPLAINED(found) | (standing(found.thing) if standing else {})
-    places = {
-        each.container.id: each.container for each in found.evidence if each.container is not None
-    }
+    places = {e.container.id: e.container for e in found.evidence if e.container is not None}
     links = (
         (SOURCE_TEXT if isinstance(each, Source) else TRANSCRIPT).link_to(each.id, each.title)
         for each in places.values()

@@ -150,9 +150,7 @@ def identifying_fields(schema: EntitySchema | None) -> Sequence[FieldSpec]:
 
 def _fitting_fields(fields: Mapping[str, Any], schema: EntitySchema | None) -> Mapping[str, Any]:
     """Choose the fields that fit a row, identifying ones first."""
-    order: Iterable[str] = dict.fromkeys(
-        (*(each.name for each in identifying_fields(schema)), *fields)
-    )
+    order: Iterable[str] = dict.fromkeys((*(e.name for e in identifying_fields(schema)), *fields))
     room, chosen = ROW_BYTES, set()
     for name in order:
         if name in fields:

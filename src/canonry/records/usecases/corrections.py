@@ -190,9 +190,7 @@ def _corrected_before(
     receipt: Receipt[Corrected], entity_id: EntityId, correction: Correction
 ) -> Corrected:
     """Return the correction that an earlier call with this idempotency key made."""
-    made = [
-        each for each in receipt.drafts_made(ObservationDraft) if isinstance(each, ObservationDraft)
-    ]
+    made = [e for e in receipt.drafts_made(ObservationDraft) if isinstance(e, ObservationDraft)]
     observation = next(each for each in made if each.correction)
     name, value = next(iter(observation.fields.items()), (correction.field, correction.value))
     return Corrected(

@@ -163,9 +163,7 @@ class _AliasEdit:
             today = assertions.names_today(without_members(one), schema, instead)
             current_keys = set(map(identity_keys.searchable_text, today))
             current |= current_keys & wanted
-            confusables = {
-                identity_keys.confusable_key(one.entity_type, each) for each in self.remove
-            }
+            confusables = {identity_keys.confusable_key(one.entity_type, e) for e in self.remove}
             gone = [
                 text
                 for text in one.borne

@@ -429,9 +429,7 @@ async def neighbourhood_of_source(
     truncated = page.total > AROUND_MAX
     for entity in entities[:AROUND_MAX]:
         related = await traverse_related(canon, caller, entity)
-        relations |= {
-            each.id: each for each in related.relations if {each.from_id, each.to_id} <= roots
-        }
+        relations |= {e.id: e for e in related.relations if {e.from_id, e.to_id} <= roots}
         truncated = truncated or related.truncated
     query = TimelineQuery(
         spaces=frozenset((lookup.account_of(caller).space,)),

@@ -290,9 +290,7 @@ async def entries_withdrawing(
 ) -> Sequence[log.Entry]:
     """Return the entries that withdraw several sources of an account at once."""
     found = (await canon.space_scope(account.space).items_by_id(ids)).values()
-    work = await _begin_withdrawal(
-        canon, account, *(each for each in found if isinstance(each, Source))
-    )
+    work = await _begin_withdrawal(canon, account, *(e for e in found if isinstance(e, Source)))
     return (await _withdrawal_entries(canon, work, new_id, reason))[0]
 
 

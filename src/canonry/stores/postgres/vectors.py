@@ -106,9 +106,7 @@ class PostgresVectors(Vectors):
                 await run_statement(db, _GONE, (model, gone))
             if batch.entries:
                 async with db.cursor() as cursor:
-                    await cursor.executemany(
-                        _PUT, [_vector_row(model, each) for each in batch.entries]
-                    )
+                    await cursor.executemany(_PUT, [_vector_row(model, e) for e in batch.entries])
 
         await self._prepare_tables()
         await _await_database(self._database.write_transaction(write_batch))

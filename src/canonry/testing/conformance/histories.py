@@ -168,9 +168,7 @@ async def found_in(canons: Sequence[Canon], seed: int = 16) -> list[str]:
 
 async def _read_lists(canon: Canon, keys: Sequence[str]) -> Mapping[str, Sequence[str]]:
     found = await canon.state.items_by_id(map(uuid_of, keys))
-    return {
-        key: [str(each.ref) for each in _unique_evidence(found[uuid_of(key)], key)] for key in keys
-    }
+    return {key: [str(e.ref) for e in _unique_evidence(found[uuid_of(key)], key)] for key in keys}
 
 
 def _unique_evidence(fact: object, key: str) -> Sequence[Evidence]:

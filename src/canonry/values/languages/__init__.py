@@ -125,9 +125,7 @@ def _read_language(code: str) -> Language:
         code=code,
         common=frozenset(data["common"].split()),
         letters=frozenset(data["letters"]),
-        labels={
-            word: meaning for each in _TABLES for word, meaning in _invert_table(data.get(each, {}))
-        },
+        labels={word: meaning for e in _TABLES for word, meaning in _invert_table(data.get(e, {}))},
         headings=dict(_invert_table(data["headings"])),
         contacts=dict(_invert_table(data["contacts"])),
         between=tuple(_split_words(sentences["between"])),

@@ -243,9 +243,7 @@ def first_successor(item: Fact | Relation, view: SliceView) -> tuple[str, Instan
         if not isinstance(successor.conflicting, str) or successor.conflicting == item.id:
             continue
         met = successor.statement, successor.moment, view
-        found = (
-            (one, _object_to(one, *met, about=successor.about, by=successor.item)) for one in own
-        )
+        found = ((e, _object_to(e, *met, about=successor.about, by=successor.item)) for e in own)
         over = {
             find_attribute(one.statement.attribute).fixed
             for one, by in found

@@ -124,9 +124,7 @@ class Verdict:
     @property
     def conflicts(self) -> tuple[str, ...]:
         """Return the ids of contradictions."""
-        return tuple(
-            dict.fromkeys(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
-        )
+        return tuple(dict.fromkeys(e.id for e in self.graded if e.grade is Grade.CONTRADICTION))
 
 
 def judge_candidate(
@@ -232,9 +230,7 @@ def _weigh_objections(
         retcons=tuple(dict.fromkeys(other for one in against for other in one.conflicting)),
         supersedes=tuple(dict.fromkeys(other for one in ended for other in one.conflicting)),
         successors=tuple(dict.fromkeys(other for one in succeeding for other in one.conflicting)),
-        endings=tuple(
-            dict.fromkeys((named, one.rationale) for one in over for named in one.conflicts)
-        ),
+        endings=tuple(dict.fromkeys((named, e.rationale) for e in over for named in e.conflicts)),
     )
 
 
