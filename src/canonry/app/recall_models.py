@@ -129,9 +129,7 @@ async def forget_erased(
     from canonry.recall.vectors import FolderVectors  # noqa: PLC0415 - see above
 
     items = (await canon.state.items_by_id(ids)).values()
-    erased_at = max(
-        (item.position for item in items if isinstance(item, Tombstone)), default=ORIGIN
-    )
+    erased_at = max((i.position for i in items if isinstance(i, Tombstone)), default=ORIGIN)
     vectors = FolderVectors(folder) if shared is None else shared()
     try:
         if shared is None and find_spec(_OF_MEANING[0]) is None:

@@ -647,9 +647,7 @@ class _Export:
                         about = {}
                 elif name == "list" and self.take_sign("["):
                     while self.take_sign("{"):
-                        yield from (
-                            {"chats": {"list": [part]}} for part in self.read_conversation()
-                        )
+                        yield from ({"chats": {"list": [p]}} for p in self.read_conversation())
                     self.take_sign("]")
                 else:
                     about[name] = self.read_value()

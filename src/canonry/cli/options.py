@@ -146,9 +146,7 @@ def command_from(
     `types` are the types that only the code knows, by parameter.
     """
     name = key if group is None else key.removeprefix(f"{group.name}-")
-    params = [
-        _make_parameter(each, row, types or {}) for each, row in _declared_options()[key].items()
-    ]
+    params = [_make_parameter(e, row, types or {}) for e, row in _declared_options()[key].items()]
 
     def make_command(function: Callable[..., Any]) -> click.Command:
         run = function if settings is None else settings(function)

@@ -282,9 +282,7 @@ class ServerMaintenance(Maintenance):
         for space in await heads_of(ledger):
             after = ORIGIN
             while page := await ledger.read_commits(space, after=after, limit=_PAGE):
-                items = await state.items_by_id(
-                    ids_needed(e for commit in page for e in commit.entries)
-                )
+                items = await state.items_by_id(ids_needed(e for c in page for e in c.entries))
                 end = page[-1].position
                 yield {i: each for i, each in items.items() if after < each.changed_at <= end}
                 after = end

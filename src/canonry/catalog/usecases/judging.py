@@ -385,9 +385,7 @@ async def _judge_relations(
         joined = await canon.catalog.current_relations(triples.values())
     verdict.reads |= {item_key(project), *map(item_key, ends)}
     verdict.reads |= {relations_key(source) for source, _, _ in triples.values()}
-    ids_by_relation = {
-        str(current.id): each for each, (current, _) in held.items() if current is not None
-    }
+    ids_by_relation = {str(c.id): each for each, (c, _) in held.items() if c is not None}
     leaving = {
         each
         for each, (current, _) in held.items()

@@ -83,9 +83,7 @@ def context_of(lines: list[labels.LabelledLine]) -> DocumentContext:
     order = find_day_order(text) or (DayOrder.DAY if day_first else None)
     dollar = dollar_in(text) or ("USD" if "$" in text else None)
     mark = mark_in(text)
-    currencies = {
-        found for line in lines if (found := currency_in(line.text, dollar) or line.currency)
-    }
+    currencies = {found for e in lines if (found := currency_in(e.text, dollar) or e.currency)}
     if code == "sv" and not currencies and _KRONOR.search(text):
         currencies.add("SEK")
     return DocumentContext(
@@ -295,9 +293,7 @@ def _next_meeting(
 def _listed_people(lines: Sequence[labels.LabelledLine], language: str) -> Iterator[FoundEntity]:
     for line in lines:
         if line.meaning == "attendees":
-            listed = (
-                [line.value] if line.value else [each.lstrip("-*+\u2022 ") for each in line.block]
-            )
+            listed = [line.value] if line.value else [e.lstrip("-*+\u2022 ") for e in line.block]
             for name in dict.fromkeys(
                 name for text in listed for name in labels.parties_in(text, language)
             ):

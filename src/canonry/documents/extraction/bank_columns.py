@@ -393,9 +393,7 @@ def sums_of(
         card = 1
     if "balance" not in columns.indexes:
         named = ("amount", "fee", "net")
-        read = (
-            [decimal_of(number_of(columns.cell_of(row, n), mark)) for n in named] for row in rows
-        )
+        read = ([decimal_of(number_of(columns.cell_of(r, n), mark)) for n in named] for r in rows)
         known = [(a, fee, net) for a, fee, net in read if a is not None and fee and net is not None]
         fits = (sign for sign in (-1, 1) if all(a + sign * fee == net for a, fee, net in known))
         return _try_notation(columns, rows, mark, card, next(fits, 0) if known else 0)

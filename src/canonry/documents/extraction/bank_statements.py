@@ -83,9 +83,7 @@ def _sorted_order(
     name = next(name for name in ("booked", "made", "value") if name in columns.indexes)
     cells = [columns.cell_of(row, name) for row in rows]
     days = {
-        order: [
-            date.fromisoformat(day) for cell in cells if isinstance(day := day_of(cell, order), str)
-        ]
+        order: [date.fromisoformat(day) for c in cells if isinstance(day := day_of(c, order), str)]
         for order in DayOrder
     }
     fitting = [order for order in DayOrder if _is_sorted(days[order], proof)]
@@ -232,9 +230,7 @@ def _find_currency(columns: Columns, rows: Sequence[Cells], around: Sequence[Cel
     """Return the currency in the titles, the amounts, or the other rows."""
     if columns.currency is not None or "currency" in columns.indexes:
         return columns.currency
-    cells = (
-        columns.cell_of(row, name) for row in rows[:_SAMPLED_MAX] for name in (*SUMS, "balance")
-    )
+    cells = (columns.cell_of(row, n) for row in rows[:_SAMPLED_MAX] for n in (*SUMS, "balance"))
     signs = {currency_in(cell) for cell in cells if isinstance(cell, str)} - {None}
     if not signs:
         texts = (*columns.titles, *(c for row in around for c in row if isinstance(c, str)))

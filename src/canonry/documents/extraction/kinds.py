@@ -30,9 +30,7 @@ from canonry.values.languages import detect_language, known_languages, meaning_o
 TABLES: Final = read_toml(__package__, "documents.toml")
 """The labels that tell the type of a document, its fields, and the columns of items."""
 
-_COLUMN_OF: Final = {
-    word: name for name, words in TABLES["items"].items() for word in words.split()
-}
+_COLUMN_OF: Final = {word: name for name, w in TABLES["items"].items() for word in w.split()}
 _UNIT: Final = "unit einheit me unidad unite unita eenheid jednostka jm unidade uom"
 _UNITS: Final = frozenset(_UNIT.split())
 MEANINGS: Final = {name: frozenset(words.split()) for name, words in TABLES["notions"].items()}
@@ -312,9 +310,7 @@ def _headings_by_type(lines: Sequence[LabelledLine], language: str) -> Mapping[s
             continue
         searched += 1
         parts = map(plain_label, _DASH.split(_ENDING.sub("", line.text)))
-        if found := {
-            kind: line.text for part in parts for kind in _types_in_heading(part, language)
-        }:
+        if found := {k: line.text for part in parts for k in _types_in_heading(part, language)}:
             return found
         if searched == _HEADINGS_MAX:
             break
@@ -436,9 +432,7 @@ def type_of(lines: Sequence[LabelledLine]) -> Kind | None:
     """Return the type of a document: a paper by its heading if it has a sum or a number."""
     (kind, heading), other = heading_of(lines), kind_of_text(lines)
     booked = other is not None and other.entity_type == "event"
-    counted = any(
-        line.meaning in _PAPER_SUMS and any(map(str.isdigit, line.value)) for line in lines
-    )
+    counted = any(e.meaning in _PAPER_SUMS and any(map(str.isdigit, e.value)) for e in lines)
     # The receipt of a payment is not the invoice whose number it names.
     billed = other is not None and other.entity_type == "invoice" and not names_bill(heading)
     paid = kind == "paid" and bool(invoices_named(lines, ""))

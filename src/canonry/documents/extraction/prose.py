@@ -329,9 +329,7 @@ def _item_total(fields: Mapping[str, Any]) -> Decimal | None:
     items = fields.get("items")
     if not isinstance(items, list) or not items:
         return None
-    amounts = [
-        _as_decimal(each.get("amount")) if isinstance(each, dict) else None for each in items
-    ]
+    amounts = [_as_decimal(e.get("amount")) if isinstance(e, dict) else None for e in items]
     known = [each for each in amounts if each is not None]
     return sum(known, Decimal()) if len(known) == len(amounts) else None
 

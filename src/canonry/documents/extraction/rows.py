@@ -243,9 +243,7 @@ def _read_rows(
     )
     seen: Counter[Any] = Counter()
     for number, row in enumerate(rows, 1):
-        values = {
-            name: each for name, each in row.items() if name and each is not None and each != ""
-        }
+        values = {n: each for n, each in row.items() if n and each is not None and each != ""}
         if values.keys() - _OWN:
             yield _number_row(reader.read_row(values, number), seen)
 

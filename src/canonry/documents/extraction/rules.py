@@ -473,9 +473,7 @@ def _find_in_text(
     if not first.fields and not first.unread:  # only a heading was found
         return document_of(_NOTE, lines, reading.tables, text)
     named = reading.name.rpartition(".")[0].rpartition("/")[2]
-    beginning = first.fields.get("title") == tidy_blanks(
-        next(each.text for each in lines if each.text)
-    )
+    beginning = first.fields.get("title") == tidy_blanks(next(e.text for e in lines if e.text))
     if reading.kind is FileType.MARKDOWN and named and beginning and not reading.parts[0].section:
         # A note without a heading is called as its file is.
         first = replace(first, fields={**first.fields, "title": named})
@@ -518,9 +516,7 @@ def _find_in_rows(
 
 def _is_form(reading: Reading) -> bool:
     """Return whether the tables are mostly pairs of labels and values."""
-    widths = [
-        len([c for c in row if c not in {None, ""}]) for t in reading.tables for row in t.rows
-    ]
+    widths = [len([c for c in r if c not in {None, ""}]) for t in reading.tables for r in t.rows]
     return sum(1 for width in widths if width <= 2) * 2 > len(widths)  # noqa: PLR2004
 
 
@@ -557,9 +553,7 @@ def _find_in_lists(
         named = untyped or type_of_list(key)
         records = tuple(group)
         if named and not untyped and named not in _GENERAL:
-            records = tuple(
-                replace(each, fields={"entity_type": named, **each.fields}) for each in records
-            )
+            records = tuple(replace(e, fields={"entity_type": named, **e.fields}) for e in records)
         before = start
         for each in extract_records(records, schemas, key or reading.name, untyped=named):
             start += 1

@@ -395,9 +395,7 @@ ANTHROPIC: Final = ModelProtocol(
         ],
         "tool_choice": {"type": "tool", "name": _TOOL},
     },
-    extract_answer=lambda answer: next(e for e in answer["content"] if e.get("type") == "tool_use")[
-        "input"
-    ],
+    extract_answer=lambda a: next(e for e in a["content"] if e.get("type") == "tool_use")["input"],
 )
 
 

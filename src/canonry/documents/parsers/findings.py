@@ -97,9 +97,7 @@ class Findings:
     def add_record(self, kind: str, fields: Mapping[str, Any]) -> int:
         """Add a record of named values and return its index."""
         self._cells -= len(fields) + 1
-        self._spend_characters(
-            sum(len(value) for value in fields.values() if isinstance(value, str))
-        )
+        self._spend_characters(sum(len(v) for v in fields.values() if isinstance(v, str)))
         if self._cells < 0:
             raise Fault("cells")
         self._records.append((kind, fields))
@@ -180,9 +178,7 @@ def add_with_text(found: Findings, kind: str, fields: Mapping[str, Any]) -> None
     """Add a record, and its values as text."""
     found.add_record(kind, fields)
     values = {**fields, **fields.get("rest", {})}
-    texts = {
-        key: v if isinstance(v, list) else [v] for key, v in values.items() if key not in APART
-    }
+    texts = {k: v if isinstance(v, list) else [v] for k, v in values.items() if k not in APART}
     found.add_text("\n".join(f"{key}: {', '.join(map(str, v))}" for key, v in texts.items()))
 
 

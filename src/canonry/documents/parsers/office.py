@@ -180,9 +180,7 @@ def _open_archive(data: bytes, found: Findings) -> zipfile.ZipFile:
         with suppress(Exception):  # broken properties leave the text readable
             stated = {_local_name(each): each.text for each in _parse_member(archive, name).iter()}
             found.note_time(*map(stated.get, _CHANGED))
-    nodes = [
-        _parse_member(archive, name) for name in filter(_COMMENTS.fullmatch, archive.namelist())
-    ]
+    nodes = [_parse_member(archive, n) for n in filter(_COMMENTS.fullmatch, archive.namelist())]
     if "content.xml" in archive.namelist() and b"annotation" in archive.read("content.xml"):
         inner = _parse_member(archive, "content.xml").iter()
         nodes += [each for each in inner if _local_name(each) == "annotation"]

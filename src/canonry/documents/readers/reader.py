@@ -568,9 +568,7 @@ class LocalReader(DocumentReader):
         return replace(
             reading,
             parts=tuple(Part(text=t, page=p, section=s) for p, s, t in reply["parts"]),
-            tables=tuple(
-                Table(rows=tuple(map(tuple, rows)), name=n) for n, rows in reply["tables"]
-            ),
+            tables=tuple(Table(rows=tuple(map(tuple, r)), name=n) for n, r in reply["tables"]),
             records=tuple(Record(kind=kind, fields=fields) for kind, fields in reply["records"]),
             notes=(*reading.notes, *reply["notes"]),
             made_at=reply["made_at"] or reading.made_at,

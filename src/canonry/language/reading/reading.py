@@ -223,19 +223,23 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
         return ""
     begins = [bool(each - {"of", "", None}) for each in roles]
     parts = parts_of(*times)
-    for size in range(min(_TIME_MAX, len(words)), 0, -1):
-        every = range(len(words) - size + 1)
-        starts = [n for n in every if happened or (n and since[n - 1]) or (unread and begins[n])]
-        starts = [n for n in starts if not (n and until[n - 1])]
-        phrases = [" ".join(words[first : first + size]) for first in starts]
-        named = next((one for one in phrases if _names_time(one, parts, start)), "")
-        if word_table("en").words.get(named.rpartition(" ")[2].casefold()) == "the":
-            named = named.rpartition(" ")[0]
-        if named:
+    for at, named in _time_phrases(words, parts, start):
+        starts = happened or (at and since[at - 1]) or (unread and begins[at])
+        if starts and not (at and until[at - 1]):
             rough = read_rough_time(named, start=start)
             whole = not parts and rough.counted and rough.grain >= Grain.MONTH  # next year
             return rough_in_words(rough, GREGORIAN) if whole else named
     return ""
+
+
+def _time_phrases(
+    words: Sequence[str], parts: Mapping[str, str], start: RoughTime
+) -> Iterator[tuple[int, str]]:
+    """Yield the phrases that are a time with the parts of a point of time, the longest first."""
+    for size in range(min(_TIME_MAX, len(words)), 0, -1):
+        for at in range(len(words) - size + 1):
+            if _names_time(phrase := " ".join(words[at : at + size]), parts, start):
+                yield at, phrase
 
 
 def limits_in(
@@ -335,24 +339,20 @@ def _span_of_state(text: str, start: RoughTime) -> RoughTime | None:
     links = words.prepositions.keys() | words.sets["articles"]
     hours = any(one.attribute in _DAILY for one in stays)  # open on Monday, as each week
     hours = hours or sum("w" in words.time_parts(each.casefold()) for each in said) > 1
-    for size in range(min(_TIME_MAX, len(said)), 0, -1) if len(whens) == 1 else ():
-        for at in range(len(said) - size, -1, -1):
-            phrase = " ".join(said[at : at + size])
-            if not _names_time(phrase, parts_of(*whens), start):
-                continue
-            rough = read_rough_time(phrase, start=start)
-            if not any(rough.grain in grains for grains in stays.values()):
-                continue
-            around = [each.casefold() for each in said[max(at - 1, 0) : at + size]]
-            bare = hours and sum(each.casefold() not in links for each in phrase.split()) == 1
-            weekly = bare or any(words.has_word("weekly", each) for each in around)
-            since = any(words.prepositions.get(each) == "since" for each in around)
-            if since or (weekly and is_recurring(*whens)):
-                return None
-            if rough.grain is Grain.WEEK:  # from its Monday on
-                monday = rough.start // DAY - (rough.start // DAY + 3) % 7
-                rough = replace(rough, start=Instant(monday * DAY))
-            return rough
+    for at, phrase in _time_phrases(said, parts_of(*whens), start) if len(whens) == 1 else ():
+        rough, size = read_rough_time(phrase, start=start), phrase.count(" ") + 1
+        if not any(rough.grain in grains for grains in stays.values()):
+            continue
+        around = [each.casefold() for each in said[max(at - 1, 0) : at + size]]
+        bare = hours and sum(each not in links for each in around[-size:]) == 1
+        weekly = bare or any(words.has_word("weekly", each) for each in around)
+        since = any(words.prepositions.get(each) == "since" for each in around)
+        if since or (weekly and is_recurring(*whens)):
+            return None
+        if rough.grain is Grain.WEEK:  # from its Monday on
+            monday = rough.start // DAY - (rough.start // DAY + 3) % 7
+            rough = replace(rough, start=Instant(monday * DAY))
+        return rough
     return None
 
 
@@ -423,7 +423,8 @@ def require_days(text: str, *, path: str = "") -> frozenset[str]:
 
 def _names_time(phrase: str, parts: Mapping[str, str], start: RoughTime) -> bool:
     """Return whether a phrase is a time that has the parts of a point of time."""
-    if phrase.isdigit() and "y" not in parts:
+    article = word_table("en").words.get(phrase.rpartition(" ")[2].casefold()) == "the"
+    if article or (phrase.isdigit() and "y" not in parts):
         return False
     try:
         year, month, day = GREGORIAN.date_of(read_rough_time(phrase, start=start).start)

@@ -193,8 +193,9 @@ class Fact(FactDraft):
 
     @property
     def was_called_off(self) -> bool:
-        """Return whether it ended as it began, as a plan that was given up."""
-        return self.until is not None and self.until == self.time_ref
+        """Return whether it ended as it began, as a plan does that was given up."""
+        told = self.place is not None and self.place.scene != 0
+        return self.until is not None and self.until == self.time_ref and not told
 
     @property
     def ends_at(self) -> Instant | None:

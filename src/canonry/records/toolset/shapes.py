@@ -304,7 +304,5 @@ def reading_run(
 
 def runs_of(**operations: Any) -> dict[str, Run]:
     """Return the runs of tools by name, each of an operation, or of a pair with its shape."""
-    reported = {
-        name: each if isinstance(each, tuple) else (each,) for name, each in operations.items()
-    }
+    reported = {n: each if isinstance(each, tuple) else (each,) for n, each in operations.items()}
     return {name: reading_run(name, *each) for name, each in reported.items()}

@@ -281,9 +281,7 @@ def hint_of(mime_type: str, name: str | None) -> FileHint:
         message = "`mime_type` is not a media type. Write type/subtype, such as application/pdf."
         raise InvalidInput("file.mime-type", message, path="/mime_type")
     base = (name or "").replace("\\", "/").rpartition("/")[2][:_NAME_MAX]
-    return FileHint(
-        mime_type=mime_type.strip(), name="".join(char for char in base if char.isprintable())
-    )
+    return FileHint(mime_type=mime_type.strip(), name="".join(c for c in base if c.isprintable()))
 
 
 def too_large(size: int) -> InvalidInput:

@@ -630,9 +630,7 @@ async def _signs_of(
             if isinstance(one, Entity):
                 keys = identity_keys.keys_of(one.borne)
                 signs |= {(rule, key) for rule in keys for key in keys[rule]}
-                signs |= {
-                    (_SIMILAR_NAME, key) for key in identity_keys.confusable_keys_of(one.borne)
-                }
+                signs |= {(_SIMILAR_NAME, k) for k in identity_keys.confusable_keys_of(one.borne)}
         found.append((entity, sorted(signs)))
     return found
 

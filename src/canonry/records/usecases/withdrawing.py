@@ -334,9 +334,7 @@ def _name_in(seen: Observation, entity_type: str, identifiers: Sequence[str]) ->
     """Return the name by which an observation names the owner of these keys."""
     start = len(PROPERTY_PREFIX)
     fields = {n[start:]: v for n, v in seen.fields.items() if n.startswith(PROPERTY_PREFIX)}
-    return next(
-        (name for key, name in named_party_keys(entity_type, fields) if key in identifiers), None
-    )
+    return next((e for key, e in named_party_keys(entity_type, fields) if key in identifiers), None)
 
 
 async def _named_by_others(

@@ -339,9 +339,7 @@ class MemoryText(MemoryView, Text):
 
     @override
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
-        return figures_of(
-            [held for _, held in self._searched_passages(query)], among=frozenset(stems)
-        )
+        return figures_of([h for _, h in self._searched_passages(query)], among=frozenset(stems))
 
     def _searched_passages(self, query: TextQuery) -> Sequence[tuple[Passage, Sequence[str]]]:
         """Return the passages of the collection and spaces, each with its stems."""

@@ -75,9 +75,7 @@ def document_of(sealed: Sealed, touched: Iterable[str], written: int) -> BsonDoc
         "recorded_at": sealed.recorded_at,
         "hash": sealed.hash,
         "body": _text_or_bytes(sealed.body),
-        "payloads": [
-            None if part is None else _text_or_bytes(part.payload) for part in sealed.parts
-        ],
+        "payloads": [None if p is None else _text_or_bytes(p.payload) for p in sealed.parts],
         "salts": [None if part is None else part.salt for part in sealed.parts],
         "touched": sorted(map(key_hash, touched)),
         "written": written,

@@ -525,9 +525,7 @@ class OpenSearchText(Text, Projection):
             ]
         )
         found = iter(more)
-        begun_with = {
-            each: dict(_counted_words(reply)) for each, reply in zip(short, found, strict=False)
-        }
+        begun_with = {each: dict(_counted_words(r)) for each, r in zip(short, found, strict=False)}
         counted = {
             stems[int(n)]: reply["doc_count"]
             for each in found

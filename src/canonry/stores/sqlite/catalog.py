@@ -378,9 +378,7 @@ def _list_edges(
         rows = _edges_between(db, source, targets)
         rows = [row for row in rows if row[1] in kept.types]
         rows.sort(key=lambda row: (contract_ids[row[0]], row[1]))
-        found += [
-            (relation, contract_ids[source], contract_ids[target]) for target, _, relation in rows
-        ]
+        found += [(r, contract_ids[source], contract_ids[target]) for target, _, r in rows]
         if len(found) > query.edges_max:
             return found[: query.edges_max], True
     return found, False

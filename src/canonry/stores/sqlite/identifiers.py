@@ -103,9 +103,7 @@ def select_identified(
         for packed, row in look_up(db, shown).items()
     }
     return {
-        key: Page(
-            items=[items[root] for root in roots[: query.limit] if root in items], total=len(roots)
-        )
+        key: Page(items=[items[r] for r in roots[: query.limit] if r in items], total=len(roots))
         for key, roots in found.items()
     }
 

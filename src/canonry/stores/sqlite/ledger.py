@@ -443,9 +443,7 @@ class SqliteLedger(Ledger):
     async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        payloads = [
-            [b"" if part is None else part.payload for part in item.parts] for item in sealed
-        ]
+        payloads = [[b"" if p is None else p.payload for p in item.parts] for item in sealed]
         weight = sum(map(len, payloads))
         await self._written(payloads, weight, lambda pen, kept: pen.restore_commits(sealed, kept))
 
@@ -509,9 +507,7 @@ class SqliteLedger(Ledger):
         return result
 
     async def _complete_commit(self, stored: Stored) -> Sealed:
-        blobs = {
-            entry: await self._blobs.get_bytes(digest) for entry, digest in stored.blobs.items()
-        }
+        blobs = {entry: await self._blobs.get_bytes(d) for entry, d in stored.blobs.items()}
         return require_unaltered(stored.with_payloads(blobs))
 
 

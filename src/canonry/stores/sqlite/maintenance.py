@@ -361,9 +361,7 @@ def _install_views(writer: apsw.Connection, fresh: str) -> None:
             # Copy every table that has rows, so that no view can be forgotten here.
             for (table,) in list[Any](writer.execute(_TABLES)):
                 writer.execute(f"DELETE FROM main.{table}")  # noqa: S608 - as the next
-                columns = ", ".join(
-                    name for (name,) in list[Any](writer.execute(_COLUMNS, (table,)))
-                )
+                columns = ", ".join(n for (n,) in list[Any](writer.execute(_COLUMNS, (table,))))
                 writer.execute(
                     f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM fresh.{table}"  # noqa: S608 - our own names
                 )

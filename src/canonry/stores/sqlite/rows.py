@@ -156,9 +156,7 @@ def entities_of(query: EntityQuery, leading: str | None) -> Selection:
     elif query.include_merged and not query.none_of:
         owners = _WHOLE
     if query.none_of:
-        standing.append(
-            _tag_condition(tuple(TAG + tag for tag in sorted(query.none_of)), never=True)
-        )
+        standing.append(_tag_condition(tuple(TAG + t for t in sorted(query.none_of)), never=True))
     if query.name_pattern is not None:
         standing.append(AlsoListed(listed=List.ENTITIES, owners=_WHOLE, named=query.name_pattern))
     return Selection(

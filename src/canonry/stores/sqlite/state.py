@@ -123,9 +123,7 @@ class SqliteState(SqliteView, ports.State):
         runs = await self._readers.run_short(
             lambda db: list_counts(db, List.COMPARTMENTS, NOBODY, None)
         )
-        return frozenset(
-            SpaceId(name) for space, _, _ in runs if is_compartment(name := unpack_id(space))
-        )
+        return frozenset(SpaceId(name) for s, _, _ in runs if is_compartment(name := unpack_id(s)))
 
     @override
     async def entities(self, query: ports.EntityQuery) -> Page[Entity]:

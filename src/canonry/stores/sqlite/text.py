@@ -198,9 +198,7 @@ def find_hits(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequ
     ]
     if len(rows) < len(wanted):
         missing = wanted.difference([row[0] for row in rows])
-        queued = (
-            passage for passage, _ in queued_passages(db, query.collection, query.spaces).passages
-        )
+        queued = (e for e, _ in queued_passages(db, query.collection, query.spaces).passages)
         hits += [Hit.make_hit(p, _NO_SHARES) for p in queued if p.id in missing and query.allows(p)]
     return hits
 
@@ -333,9 +331,7 @@ class _Corpus:
 
 def _search_passages(db: apsw.Connection, query: TextQuery, sought: ranking.Sought) -> TextFound:
     corpus = _Corpus(db, query)
-    figures = _corpus_figures(
-        corpus, (*sought.stems, *(stem for p in sought.phrases for stem in p))
-    )
+    figures = _corpus_figures(corpus, (*sought.stems, *(s for p in sought.phrases for s in p)))
     unknown = ranking.doubted_stems(sought, figures.found_in)
     corrected = {stem: corpus.resembling_words(stem) for stem in unknown}
     begun = {letters: corpus.words_beginning(letters) for letters in sought.begun}

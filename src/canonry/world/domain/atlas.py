@@ -508,9 +508,7 @@ def omit_parts(atlas: Atlas, omitted_keys: frozenset[str]) -> Atlas:
         return replace(part, **changed)
 
     kept: dict[str, Any] = {
-        group: tuple(
-            omit_keys(part) for part in getattr(atlas, group) if part.key not in omitted_keys
-        )
+        group: tuple(omit_keys(p) for p in getattr(atlas, group) if p.key not in omitted_keys)
         for group in _GROUPS
     }
     return replace(

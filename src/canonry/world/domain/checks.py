@@ -73,9 +73,7 @@ def _check_names(atlas: Atlas) -> Iterator[Problem]:
 
 def unreachable_locations(atlas: Atlas) -> frozenset[str]:
     """Return the locations that no open exits connect to the starter location."""
-    return frozenset(location.key for location in atlas.locations) - reachable_locations(
-        atlas, atlas.starter
-    )
+    return frozenset(e.key for e in atlas.locations) - reachable_locations(atlas, atlas.starter)
 
 
 def reachable_locations(atlas: Atlas, start: str) -> frozenset[str]:
@@ -132,9 +130,7 @@ def _check_references(atlas: Atlas) -> Iterator[Problem]:
         yield from _unknown_references(
             location.key, "location", (e.to for e in location.exits), locations
         )
-        needed = (
-            atlas_exit.requires for atlas_exit in location.exits if atlas_exit.requires is not None
-        )
+        needed = (a.requires for a in location.exits if a.requires is not None)
         yield from _unknown_references(location.key, "item", needed, items)
     for realm in atlas.realms:
         named = (realm.within, *realm.ties.values())

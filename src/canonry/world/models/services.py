@@ -189,9 +189,7 @@ class Telemetry:
         if rule:
             sums.rules[rule] += 1
         if invocation is not None and budget:
-            spent = sum(
-                sums.numbers["micros"] for (key, _), sums in hour.items() if key[2] == model
-            )
+            spent = sum(s.numbers["micros"] for (key, _), s in hour.items() if key[2] == model)
             if spent > budget >= spent - invocation.micros:
                 over = Invocation(purpose=invocation.purpose, model=invocation.model)
                 self.record_event(EventName.BUDGET_REACHED, at, over)

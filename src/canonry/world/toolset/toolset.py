@@ -248,13 +248,9 @@ def _best_snippet(fields: Mapping[str, Any], terms: tuple[str, ...]) -> str:
     """Return the text that matches best, from its first match on."""
     shown = {name: value for name, value in fields.items() if name not in _HIDDEN}
     prose = {name: value for name, value in shown.items() if name not in NAMES}  # a name says least
-    texts = [text for value in prose.values() for text in _visible_texts(value)] or _visible_texts(
-        shown
-    )
+    texts = [text for v in prose.values() for text in _visible_texts(v)] or _visible_texts(shown)
     plain = [_plain_text(text) for text in texts]
-    best = max(
-        plain, key=lambda text: (sum(t in text.casefold() for t in terms), len(text)), default=""
-    )
+    best = max(plain, key=lambda e: (sum(t in e.casefold() for t in terms), len(e)), default="")
     if len(best) <= _SNIPPET_MAX:
         return best
     offsets = [at for term in terms if (at := best.casefold().find(term)) >= 0]

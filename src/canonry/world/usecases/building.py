@@ -66,9 +66,7 @@ async def set_ties(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iter
         Conflict: `tie.to-itself` or `tie.opposed`.
         InvalidInput: `tie.too-many`.
     """
-    asked = [
-        (tie, atlas.item_id_of(draft.space, key)) for tie, keys in wanted.items() for key in keys
-    ]
+    asked = [(tie, atlas.item_id_of(draft.space, key)) for tie, k in wanted.items() for key in k]
     standing = {
         (tie, realm): edge
         for tie in wanted

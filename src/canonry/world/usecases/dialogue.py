@@ -473,9 +473,7 @@ async def _propose_implied(turn: _TurnState, changes: Sequence[Any]) -> tuple[Im
     ids = [content_id(*named, str(number)) for number in range(templates.CHANGES_MAX)]
     before = [await proposal_in(canon, space, each) for each in ids]
     if any(before):
-        return tuple(
-            _recorded_change(number, one) for number, one in enumerate(before) if one is not None
-        )
+        return tuple(_recorded_change(n, one) for n, one in enumerate(before) if one is not None)
     messages = turn.messages[1:]
     context = canon.find_service(WorldServices).admissions.record_context(
         space, {"messages": messages}

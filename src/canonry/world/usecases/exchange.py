@@ -230,9 +230,7 @@ async def _tied_realms(
 ) -> Mapping[tuple[str, Tie], Sequence[str]]:
     """Return the tied realms of each; borders count in both directions."""
     found: dict[tuple[str, Tie], list[str]] = {}
-    joined = [
-        await _edges_by_start(now, relation, realms, None) for relation in (TIED_TO, BELONGS_TO)
-    ]
+    joined = [await _edges_by_start(now, r, realms, None) for r in (TIED_TO, BELONGS_TO)]
     for edge in (edge for each in joined for edges in each.values() for edge in edges):
         tie = tie_of(edge)
         if tie is None:

@@ -252,9 +252,7 @@ class _RouteSearch:
             for edge in await self.then.edges_of(EXIT, *wanted, kinds=None):
                 found[edge.from_id].append(edge)
             self.exits.update(found)
-        return [
-            step for edge in self.exits[location] if (step := self._open_exit(edge)) is not None
-        ]
+        return [step for e in self.exits[location] if (step := self._open_exit(e)) is not None]
 
     def _open_exit(self, edge: Relation) -> KnownExit | None:
         known_exit = known_exit_of(edge, self.then.tick)

@@ -276,9 +276,7 @@ async def _open_exits(
             ):
                 exits[known_exit.start].append(known_exit)
         found |= exits
-        ring = sorted(
-            {known_exit.to for some in exits.values() for known_exit in some} - set(found)
-        )
+        ring = sorted({k.to for some in exits.values() for k in some} - set(found))
     return found
 
 
@@ -290,9 +288,7 @@ async def _lore_statements(then: WorldAt, narration: str) -> Sequence[CanonState
             continue
         fields: Mapping[str, object] = fact.properties.get("fields") or {}
         name = str(next((fields[each] for each in NAMES if fields.get(each)), ""))
-        prose = [
-            value for key, value in fields.items() if isinstance(value, str) and key not in NAMES
-        ]
+        prose = [v for key, v in fields.items() if isinstance(v, str) and key not in NAMES]
         status = str(fields.get("status", ""))
         statements += [
             CanonStatement(id=str(fact.properties["key"]), text=text, about=name, status=status)
@@ -325,9 +321,7 @@ async def check_narration(
         (each.start, each.end) for each in found if each.constraint is NarrationLimit.LORE
     ]
     more = find_contradictions(text, scene)
-    lore = [
-        e for e in more if not any(start < e.end and e.start < end for start, end in lore_spans)
-    ]
+    lore = [e for e in more if not any(s < e.end and e.start < end for s, end in lore_spans)]
     return sorted([*found, *lore], key=lambda v: (v.start, v.constraint))
 
 

@@ -214,9 +214,7 @@ class WorldAt:
         """Return the items of these holders by name, and whether there are more."""
         ids = map(EntityId, holders)
         edges = await self.edges_of(HELD_BY, *ids, outward=False, limit=INVENTORY_MAX + 1)
-        known = await self.find_items(
-            (edge.from_id for edge in edges[:INVENTORY_MAX]), WorldType.ITEM
-        )
+        known = await self.find_items((e.from_id for e in edges[:INVENTORY_MAX]), WorldType.ITEM)
         items = sorted(known.values(), key=lambda item: (item.name, item.id))
         return items, len(edges) > INVENTORY_MAX
 
@@ -256,9 +254,7 @@ class WorldAt:
         )
         older = [item for name, item in items.items() if name not in unchanged]
         past = await _entities_then(self.canon, older, self.tick_instant)
-        there = {
-            name: item if name in unchanged else past.get(name) for name, item in items.items()
-        }
+        there = {n: item if n in unchanged else past.get(n) for n, item in items.items()}
         return {name: item for name, item in there.items() if item is not None}
 
     async def edges_of(

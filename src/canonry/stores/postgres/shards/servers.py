@@ -324,9 +324,7 @@ class ShardedLedger(Ledger):
         homes = {each.space: "" for each in sealed}
         for space in homes:
             homes[space] = await self._shards.directory.assign_server(space)
-            if await self._known_elsewhere(
-                space, [each.id for each in sealed if each.space == space]
-            ):
+            if await self._known_elsewhere(space, [e.id for e in sealed if e.space == space]):
                 message = "The import contains a commit whose id is already in the log."
                 raise Conflict("ledger.chain-broken", message)
         groups = [[s for s in homes if homes[s] == home] for home in set(homes.values())]

@@ -344,9 +344,7 @@ def _make_violation(
 
 
 def _exit_towards(scene: NarratedScene, direction: Direction) -> KnownExit | None:
-    return next(
-        (known_exit for known_exit in scene.exits if known_exit.direction is direction), None
-    )
+    return next((k for k in scene.exits if k.direction is direction), None)
 
 
 def _position_violations(
@@ -585,9 +583,7 @@ def _lore_violations(sentence: Sentence, scene: NarratedScene) -> Iterator[Viola
     stems = {lemma_of(word) for word in words}
     denied = any(claim.denied for claim in sentence.claims)
     for statement in scene.lore:
-        about = [
-            lemma_of(word) for word in _plain_words(statement.about) if word not in {"the", "a"}
-        ]
+        about = [lemma_of(w) for w in _plain_words(statement.about) if w not in {"the", "a"}]
         if not about or not set(about) <= stems:
             continue
         held = f" {' '.join(_plain_words(f'{statement.text} {statement.status}'))} "

@@ -61,9 +61,7 @@ def all_templates() -> Sequence[Template]:
         for each in folder.iterdir()
         if each.name.endswith(".json")
     ]
-    return sorted(
-        found, key=lambda each: (each.id, [int(part) for part in each.version.split(".")])
-    )
+    return sorted(found, key=lambda e: (e.id, [int(part) for part in e.version.split(".")]))
 
 
 def find_template(name: str, version: str | None = None) -> Template | None:

@@ -100,9 +100,7 @@ def _verb_forms() -> Mapping[str, tuple[VerbForm, ...]]:
 
 FORMS: Final = _verb_forms()
 """By the stem of their first word, the longest first."""
-_FIRST: Final = tuple(
-    sorted({f.words[0] for forms in FORMS.values() for f in forms if not f.derived})
-)
+_FIRST: Final = tuple(sorted({f.words[0] for e in FORMS.values() for f in e if not f.derived}))
 PLAIN_WORDS: Final = GROUPS["plain"] | set(DIRECTIONS)
 
 

@@ -371,9 +371,7 @@ def names_of(item: Nameable) -> ItemNames:
     if item.kind in _KINDS["person"]:
         if "the" in words[1:] or name_words[0] not in GROUPS["titles"]:
             heads.add(stems[0])
-        heads |= {
-            stem for word, stem in zip(name_words, stems, strict=True) if word in GROUPS["calling"]
-        }
+        heads |= {stem for w, stem in zip(name_words, stems, strict=True) if w in GROUPS["calling"]}
     elif "of" in words:
         heads.add(stems[0])
     if item.kind in _KINDS["place"]:

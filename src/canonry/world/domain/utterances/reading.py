@@ -63,9 +63,7 @@ def with_noun_verb(clause: SpokenClause, known: Sequence[Nameable]) -> SpokenCla
     if begin is None or lemma_of(clause.words[begin].text) not in STEMS["light_verbs"]:
         return clause
     words = [word for word in clause.words[begin + 1 :] if not word.text.endswith("ly")]
-    article = next(
-        (i for i, word in enumerate(words[:3]) if word.text in GROUPS["indefinite"]), None
-    )
+    article = next((i for i, w in enumerate(words[:3]) if w.text in GROUPS["indefinite"]), None)
     if article is None:
         return clause
     for at in range(article + 1, min(len(words), article + _NOUN_WITHIN)):
@@ -218,9 +216,7 @@ class _FrameReader:
 
     def _find_goal(self, segments: Sequence[Segment]) -> tuple[EntityRef | None, str]:
         """Return the target of a movement and the word that introduces it."""
-        goal = next(
-            (each for each in segments if each.before in GROUPS["goals"] and each.words), None
-        )
+        goal = next((e for e in segments if e.before in GROUPS["goals"] and e.words), None)
         return (self._resolve_words(goal.words, "secondary"), goal.before) if goal else (None, "")
 
     def _exit_direction(self, direct: EntityRef | None) -> Direction | None:
@@ -428,9 +424,7 @@ def _drop_repetitions(frames: Sequence[ActionFrame]) -> list[ActionFrame]:
 
 
 def _category_of(clauses: Sequence[SpokenClause], frames: Sequence[ActionFrame]) -> Category:
-    kinds = {
-        clause.kind for clause in clauses if clause.kind in {ClauseKind.ASKING, ClauseKind.ASIDE}
-    }
+    kinds = {c.kind for c in clauses if c.kind in {ClauseKind.ASKING, ClauseKind.ASIDE}}
     categories: set[Category] = {_META[kind] for kind in kinds}
     categories |= {Category.SPEECH if f.verb == "talk" else Category.ACTION for f in frames}
     if not categories:
