@@ -316,7 +316,7 @@ StatedTag: TypeAlias = tuple[Entity, str, bool]
 def without_given_time(one: Statement, moment: Moment, *, limited: bool = False) -> Statement:
     """Leave out the point of time by which a fact outside of scenes is dated, unless it recurs.
 
-    What will be so at a time is so from then on, and a date of a plan is a date.
+    A plan with a time holds from then on, and a date of a plan is a date.
 
     The "Friday" of a fact that is `limited`, as by "until Friday", does not recur.
     """

@@ -227,7 +227,7 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
         starts = happened or (at and since[at - 1]) or (unread and begins[at])
         if starts and not (at and until[at - 1]):
             rough = read_rough_time(named, start=start)
-            whole = not parts and rough.counted and rough.grain >= Grain.MONTH  # next year
+            whole = not parts and rough.counted and rough.grain in {Grain.MONTH, Grain.YEAR}
             return rough_in_words(rough, GREGORIAN) if whole else named
     return ""
 
@@ -359,7 +359,7 @@ def _span_of_state(text: str, start: RoughTime) -> RoughTime | None:
 def _is_present_clause(text: str, first: tuple[str, RoughTime, bool] | None) -> bool:
     """Return whether a text has one verb, in the present: its time is that of all it says.
 
-    What was cancelled as of `first` is a change that comes then.
+    A change "as of" `first` comes then, also in the past tense: cancelled as of May.
     """
     words = _language_of(text, ())
     read = " . ".join(" ".join(e.text for e in each) for each in sentences_of(text, {}, words))

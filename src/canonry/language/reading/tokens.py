@@ -307,7 +307,7 @@ class Token:
 
 def spell_out_periods(text: str, code: str) -> str:
     """Return a text with its periods from a first to a last day, and without hours of the day."""
-    first, plain = text[:1], text[:1].lower() + text[1:]
+    first, plain = text[:1], text[:1].lower() + text[1:].rstrip(" .")
     for literal, old, new in _CHANGES[code]["periods"]:
         plain = _PATTERNS[old].sub(new, plain) if literal in plain else plain
     return first + plain[1:] if first.lower() == plain[:1] else plain[:1].upper() + plain[1:]
