@@ -249,14 +249,13 @@ def first_successor(item: Fact | Relation, view: SliceView) -> tuple[str, Instan
             for one, by in found
             if by is not None and by.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
         }
-        begun = item.moment.at  # a plan that is denied ends as it begins
-        met = successor.statement, successor.moment, item.moment, successor.item
-        denied = _is_plan_denied(*met)
-        later = denied or comes_after(successor.moment, item.moment)
+        pair = successor.moment, item.moment
+        denied = _is_plan_denied(successor.statement, *pair, successor.item)  # ends as it begins
+        later = denied or comes_after(*pair)
         if True in over and successor.moment.recorded > item.moment.recorded:
             successors.append((successor.conflicting, successor.moment, None))
         elif False in over and later:
-            end = begun if denied else successor.moment.at
+            end = pair[denied].at
             successors.append((successor.conflicting, successor.moment, end))
     first = next(iter(sort_by_story(successors, lambda successor: successor[1])), None)
     return None if first is None else (first[0], first[2])
@@ -359,10 +358,10 @@ def _has_exceptions(held: Statement, claim: Statement) -> bool:
 
 def _is_plan_denied(claim: Statement, now: Moment, then: Moment, by: object) -> bool:
     """Return whether a claim without a time denies what begins only later: it will not be."""
-    undated = now.at is None and now.position.scene == 0 and not claim.holds
-    planned = undated and claim.modality is Modality.PLANNED and isinstance(by, Proposal | Fact)
-    after = planned and now.recorded > then.recorded
-    return after and then.at is not None and then.at > by.created_at
+    undated = now.at is None and now.position.scene == 0 and now.recorded > then.recorded
+    if not undated or claim.holds or claim.modality is not Modality.PLANNED or then.at is None:
+        return False
+    return isinstance(by, Proposal | Fact) and then.at > by.created_at
 
 
 def _object_to(
