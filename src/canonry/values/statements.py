@@ -1,7 +1,7 @@
 """Statements: what somebody asserts of a subject, in one form for words, relations and states."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from math import inf
 from typing import Any, Final
@@ -85,6 +85,11 @@ class Statement:
     qualifiers: frozenset[str] = frozenset()
     when: str = ""
     implied: bool = False
+
+    @property
+    def as_asserted(self) -> "Statement":
+        """Return a plan as it is from its time on."""
+        return replace(self, modality=Modality.ASSERTED)
 
     @property
     def value_key(self) -> str | None:

@@ -60,15 +60,7 @@ from canonry.values.moments import NOW, Instant, Moment, is_same_scene, sort_by_
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority
 from canonry.values.state_tags import normal_tag
-from canonry.values.statements import (
-    AHEAD,
-    PHRASE,
-    Modality,
-    Phase,
-    Quantity,
-    Statement,
-    timeline_key,
-)
+from canonry.values.statements import AHEAD, PHRASE, Phase, Quantity, Statement, timeline_key
 
 
 def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
@@ -324,9 +316,8 @@ def without_given_time(one: Statement, moment: Moment, *, limited: bool = False)
     kind = find_attribute(one.attribute).kind
     lasting = one.phase is Phase.IS and kind is not ValueKind.QUANTITY
     recurs = lasting and not limited and is_recurring(one.when)
-    sure = dated or (kind is ValueKind.TIME and moment.position.scene == 0)
-    if sure and one.modality is Modality.PLANNED:
-        one = replace(one, modality=Modality.ASSERTED)
+    if dated or (kind is ValueKind.TIME and moment.position.scene == 0):
+        one = one.as_asserted
     now = replace(one, when="", qualifiers=one.qualifiers - {AHEAD})
     return now if dated and not recurs else one
 

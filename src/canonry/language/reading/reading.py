@@ -291,8 +291,7 @@ def _lasting_in(text: str) -> Mapping[Statement, frozenset[Grain]]:
     """
     words = _language_of(text, ())
     found: dict[Statement, frozenset[Grain]] = {}
-    for said in _read_alone(text):
-        one = replace(said, modality=Modality.ASSERTED)
+    for one in (said.as_asserted for said in _read_alone(text)):
         entry, (family, _, deed) = find_attribute(one.attribute), one.attribute.partition(":")
         grains = _SHORT if entry.cardinality == 1 else frozenset({Grain.WEEK})
         if (entry.exclusive or family in _STAYS) and one.value != f"{PHRASE}{one.when}":

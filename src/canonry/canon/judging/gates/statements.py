@@ -393,7 +393,7 @@ def _object_to(
     if short[0] is short[1] or not _has_exceptions(held, claim):
         found = found or _compare_statements(held, claim, order, view)
     if _is_plan_denied(claim, now, then, by):
-        plain = replace(claim, modality=Modality.ASSERTED, when="")
+        plain = replace(claim.as_asserted, when="")
         denied = _compare_statements(held, plain, Order.ONE, view)
         found = found or (denied and (Weight.SUPERSEDES, denied[1]))
     if until is not None and isinstance(standing.item, Fact) and standing.item.ends_at is None:
