@@ -107,6 +107,8 @@ async def test_a_plan_lies_after_the_day_of_recording_and_ends_nothing_before(
         ("Home is in Linz.", "in January", "January 2026"),
         ("We have a meeting in Linz on 3 December.", "on 3 December", "3 December 2026"),
         ("Next appointment in Linz: 3 December.", "3 December", "3 December 2026"),
+        ("Ida hat am 3. Dezember einen Termin.", "3 December", "3 December 2026"),
+        ("Ida a rendez-vous à Linz le 3 décembre.", "3 December", "3 December 2026"),
         ("We had a meeting in Linz on 3 December.", "on 3 December", "3 December 2025"),
         ("We moved to Linz.", "this March", "March 2026"),
     ],

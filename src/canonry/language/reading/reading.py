@@ -176,10 +176,10 @@ def tense_of(text: str) -> int:
         and not find_attribute(one.attribute).always
         for one in said
     )
-    told = text.casefold().split()  # "had her baby" is rewritten
+    told = [e.strip(',.;:!?()"') for e in text.casefold().split()]  # "had her baby" is rewritten
     tokens = [token.text for each in sentences for token in each]
     tokens += [e for e in told if (verb := verb_of(e, words.code)) and verb[1] == "past"]
-    dated = dated or bool(require_days(text) and words.sets["upcoming"].intersection(told))
+    dated = dated or bool(require_days(text) and words.sets["upcoming"] & {*told})
     verbs = [form for each in tokens if (form := verb_of(each, words.code)) is not None]
     if changed and any(form in _PAST for _, form in verbs):
         past = True
