@@ -15,6 +15,7 @@ SETS: Mapping[str, Sequence[Path]] = {
     "everyday": (FOLDER / "everyday.jsonl", FOLDER / "everyday_kept.jsonl"),
     "classes": (FOLDER / "classes.jsonl", FOLDER / "classes_kept.jsonl"),
     "spoken": (FOLDER / "spoken.jsonl", FOLDER / "spoken_kept.jsonl"),
+    "varied": (FOLDER / "varied.jsonl", FOLDER / "varied_kept.jsonl"),
 }
 """The files of each set of pairs; of all but the first, the kept half has a file of its own."""
 

@@ -13,6 +13,10 @@ NAMES = ("Bea", "Carl", "Dan", "Eva", "Fay", "Velm", "Bern", "Oslo", "Aude", "Bl
 CONFLICTS = """
 The tower has nine floors. | The tower is twelve storeys high.
 The book has 300 pages. | The book is 450 pages long.
+Bea cannot work from home. | Bea works from home.
+Nobody walked the dog yesterday. | Carl walked the dog yesterday.
+Dan never learned to skate. | Dan learned to skate when he was six.
+The headquarters of Velm Foods is in Leeds. | The headquarters of Velm Foods is in Cardiff.
 The book runs to 300 pages. | The book has 450 pages.
 Bea's flat is on the third floor. | Bea lives on the fifth floor.
 Bea takes a size 38 in shoes. | Bea wears shoes in size 41.
@@ -466,6 +470,15 @@ Blaise ne chante pas bien. | Blaise chante.
 Blaise n'a pas lu tout le livre. | Blaise a lu le livre.
 Aude ne parle pas qu'anglais. | Aude parle anglais.
 Aude a un chat dans la gorge. | Aude n'a pas de chat.
+Bea is allowed to work from home. | Bea does not work from home.
+Carl can live in Bern. | Carl does not live in Bern.
+Dan is allowed to own a dog. | Dan has no dog.
+Eva can keep bees in the garden. | Eva does not keep bees.
+Nobody walked the dog yesterday. | Carl walked the dog this morning.
+Nobody watered the plants last week. | Eva watered the plants on Monday.
+Dan cannot skate at all. | Dan has learned to skate.
+Eva does not know how to knit. | Eva has finally learnt how to knit.
+The headquarters of Velm Foods is in Spain. | The headquarters of Velm Foods is in Seville.
 Le billet coûte dix euros pour les adultes. | Le billet coûte cinq euros pour les enfants.
 """
 

@@ -124,7 +124,7 @@ def find_clash(
         return _excluded_clash(case) or _out_of_order(case)
     if held.subject != claim.subject:
         circle = _circle_clash(case) if entry.acyclic and not entry.soft else None
-        return circle or _other_subject(case)
+        return circle or (_other_subject(case) if _may_coincide(held, claim, entry) else None)
     if not entry.fixed and (order is Order.EARLIER or not _may_coincide(held, claim, entry)):
         return None
     if isinstance(held.value, Quantity) or isinstance(claim.value, Quantity):

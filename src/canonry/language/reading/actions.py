@@ -217,7 +217,8 @@ def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator
     denied = group.negative is not one.negative and not one.words[1:]
     for noun in kinds_of(one, clause.words) if denied and not (having or carrying) else ():
         yield replace(statement, value=PHRASE + noun, implied=True, quantifier="some")  # not all
-    if one.noun and (having or carrying) and not (one.definite or group.ended):
+    unused = group.ability and not group.negative  # and need not have it
+    if one.noun and (having or carrying) and not (one.definite or group.ended or unused):
         marks = frozenset[str]() if having else frozenset({"broader"})
         for each in possession_statements(clause, about, one):
             yield replace(each, implied=True, qualifiers=each.qualifiers | marks)

@@ -52,7 +52,8 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
     still = passive and not group.past and not group.perfect
     for name, owner, value, phase in rules:
         begun = "is" if still and phase == "begins" else phase
-        able = group.ability and not group.negative and find_attribute(name).cardinality == 1
+        told = find_attribute(name).kind is ValueKind.QUANTITY or name == "speaks"
+        able = group.ability and not (group.negative or told)  # and need not do it
         unused = group.never and name == "speaks"  # and may know it
         if (
             able or unused or (undone and begun not in ("is", "" if name[0] == "!" else "was"))
