@@ -198,9 +198,7 @@ def _read_cell(column: Column, cell: str) -> Any:
         return "" if column.required and column.empty and column.form is Form.TEXT else None
     if column.form is Form.UUIDS:
         return [part.strip() for part in cell.split(LIST_MARK)]
-    if column.form is Form.COUNT and cell.isascii() and cell.isdigit():
-        return int(cell)
-    return cell
+    return int(cell) if column.form is Form.COUNT and cell.isascii() and cell.isdigit() else cell
 
 
 def _unreadable_file(file: Path, what: str) -> InvalidInput:

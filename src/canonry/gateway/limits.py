@@ -43,9 +43,7 @@ def checked_text(value: str, maximum: int, *, path: str) -> str:
 def shown_text(text: str) -> str:
     """Return a caller's text for an error message: short, printable and always encodable."""
     cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    if cut.isprintable():
-        return cut
-    return cut.encode("unicode_escape").decode("ascii")
+    return cut if cut.isprintable() else cut.encode("unicode_escape").decode("ascii")
 
 
 def json_pointer(*steps: str | int) -> str:

@@ -63,9 +63,7 @@ def success_result(reply: Reply) -> Result:
 
 def as_text(reply: Reply) -> Result:
     """Return the result of a resource or a prompt: the text itself, or the file."""
-    if isinstance(reply, File):
-        return Result(body=reply, text="")
-    return Result(body={}, text=reply)
+    return Result(body=reply, text="") if isinstance(reply, File) else Result(body={}, text=reply)
 
 
 def refusal_result(

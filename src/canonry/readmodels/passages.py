@@ -201,9 +201,7 @@ def is_silenced(item: StoredItem) -> bool:
     """Return whether the item lost its passage, though an index may still hold it."""
     if isinstance(item, Tombstone):
         return True
-    if isinstance(item, Entity | Fact | Event | Axiom):
-        return not is_searched(item)
-    return False
+    return not is_searched(item) if isinstance(item, Entity | Fact | Event | Axiom) else False
 
 
 def _recorded_passage(item: StoredItem) -> Passage | None:

@@ -407,9 +407,7 @@ def _check_request(body: bytes) -> int | str | Response | None:
         return None
     if not isinstance(known, int | str) or isinstance(known, bool):
         return _refusal_response(_NO_ID, None)
-    if bytes(head.method) == b'"initialize"' and len(body) > _GREETING:
-        return _TOO_LARGE
-    return known
+    return _TOO_LARGE if bytes(head.method) == b'"initialize"' and len(body) > _GREETING else known
 
 
 def _revision_in(body: bytes) -> str | None:

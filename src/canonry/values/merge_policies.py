@@ -268,16 +268,12 @@ def _current_tags(elements: Elements) -> tuple[str, ...]:
     return tuple(sorted([tag for tag, change in last.items() if change.holds]))
 
 
-def _tags_credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]:
-    return {tag: (change.observation,) for tag, change in sorted(last_of_each(elements).items())}
-
-
 TAG_SET: Final = MergePolicy(
     name="tag_set",
     split=dict,
     join=lambda left, right: dict(sorted({**left, **right}.items())),
     show=_current_tags,
-    credit=_tags_credit,
+    credit=lambda tags: {tag: (c.observation,) for tag, c in sorted(last_of_each(tags).items())},
     timed=True,
 )
 """Each tag's last change in story order decides whether it holds.

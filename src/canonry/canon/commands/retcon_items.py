@@ -156,9 +156,7 @@ async def _items_near(canon: Canon, item: Retconnable) -> tuple[Sequence[Asserte
 
 def entities_of(item: Asserted) -> tuple[EntityId, ...]:
     """Return the entities that a statement is about."""
-    if isinstance(item, Relation):
-        return (item.from_id, item.to_id)
-    return item.involved
+    return (item.from_id, item.to_id) if isinstance(item, Relation) else item.involved
 
 
 async def _accepted_with(canon: Canon, item: Retconnable) -> tuple[Retconnable, ...]:

@@ -151,7 +151,7 @@ def _may_coincide(held: Statement, claim: Statement, entry: Attribute) -> bool:
     if not (habit or is_recurring(narrow.when)) or parts_of(narrow.when).get("w") == "0":
         return True
     # Mondays are no other days, but what somebody never does is not done on Mondays, either.
-    broad = (each for each in (held, claim) if not each.holds or each.quantifier == "only")
+    broad = (each for each in (held, claim) if not each.holds_then or each.quantifier == "only")
     denial = next((each for each in broad if not each.when), None)
     return denial is not None and denial.attribute.startswith((*_DEEDS, "can:"))
 
@@ -326,7 +326,8 @@ def _different_values(case: _Case) -> StatementClash | None:
     one, other, entry = case.held.value, case.claim.value, case.entry
     if not isinstance(one, str) or not isinstance(other, str):
         return None
-    conflicting = entry.cardinality == 1 and not _is_one_in_other(one, other)
+    single = entry.cardinality == 1 or (entry.shifting and case.claim.phase is Phase.BEGINS)
+    conflicting = single and not _is_one_in_other(one, other)
     if entry.exclusive and entry.kind is ValueKind.WORD:
         conflicting = other in entry.conflicting_words(one)
     if entry.kind is ValueKind.TIME:  # moved to Thursday, from the fourth

@@ -632,6 +632,8 @@ def _share_timeline(held: Statement, claim: Statement) -> bool:
         return True
     if one.name in other.excludes or other.name in one.excludes or pair == wanted:
         return pair == wanted
+    if one.name == other.name and None in (held.value, claim.value):  # no allergy at all
+        return held.subject == claim.subject
     shared = pair & wanted if other.symmetric else held.subject == claim.subject
     displaced = one.name in other.displaces or other.name in one.displaces
     single = one.name == other.name and (other.cardinality == 1 or bool(other.exclusive))

@@ -17,7 +17,7 @@ from canonry.log.entries import Entry, FactRead, FactResumed, FactRetconned, Fac
 from canonry.log.items.entities import Entity, EntityClass, family_of, normalised_name
 from canonry.log.items.facts import Fact, FactDraft, FactType, Relation
 from canonry.log.schemas.narrative import STATE_TAGS
-from canonry.values.attributes.table import statements_of_tag
+from canonry.values.attributes.table import attribute_of_word, statements_of_tag
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, ObservationId
 from canonry.values.json_values import fold_text
@@ -202,8 +202,9 @@ def is_same_moment(one: Moment, other: Moment) -> bool:
 #
 # A statement that somebody is dead equals a change of that state.
 
-_ANEW: Final = frozenset({"again", "now", "still"})
-"""Words that give the time of a state instead of the state."""
+_CHANGED: Final = frozenset({"again", "now"})
+_ANEW: Final = _CHANGED | {"still"}
+"""Words that give the time of a state instead of the state; those of a change among them."""
 
 
 def stated_tag(
@@ -225,7 +226,10 @@ def stated_tag(
     tag = " ".join(word for word in words[0 if holds else 2 :] if word not in _ANEW)
     known = {normal_tag(one): one for group in groups for one in group}
     known |= {normal_tag(one.tag): one.tag for one in changes_of(entity)}
-    return (known[tag], holds) if tag in known else None
+    meant = attribute_of_word(tag) if _CHANGED.intersection(words) else None
+    if tag not in known or (meant and meant[0].name != "life"):
+        return None  # the reader knows "is open again" as a change
+    return known[tag], holds
 
 
 def as_state_change(candidate: Candidate, view: SliceView) -> Candidate:

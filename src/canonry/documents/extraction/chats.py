@@ -266,9 +266,7 @@ def _format_instant(at: str) -> str | None:
         when = datetime.fromtimestamp(float(at), UTC) if seconds else datetime.fromisoformat(at)
     except (ValueError, OverflowError, OSError):
         return None
-    if when.tzinfo is None:
-        return None
-    return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return None if when.tzinfo is None else when.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _local_time(date: str, time: str, half: str, order: DayOrder | None) -> str:

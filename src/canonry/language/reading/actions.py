@@ -138,7 +138,13 @@ def _time_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     about = objects[0] if objects and not group.passive else str(subject.value)
     if group.past and not is_recurring(when):
         yield make_statement(about, f"event:{verb}", when, implied=True)
-    elif not group.past and not clause.objects and (verb == group.verb or "h" in parts_of(when)):
+    line = words.has_word("runs", group.verb) and not subject.owner and "h" in parts_of(when)
+    listed = not subject.noun or words.has_word("lines", subject.last_word)
+    trains = subject.within[0] == "to" and words.has_word("trains", subject.last_word)
+    line &= listed or trains  # a bus, a train to Linz
+    if group.past or clause.objects or line:
+        return
+    if verb == group.verb or "h" in parts_of(when):
         name = "schedule" if words.has_word("held", verb) else f"date:{verb}"
         named = [one.words for _role, each in (*clause.lead, *clause.phrases) for one in each]
         seasons = words.sets["seasons"].intersection(chain(*named))
@@ -207,7 +213,9 @@ def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator
         if group.negative or one.quantity.low <= 0:
             return
     quantifier = one.quantifier if one.quantifier in _EXACT else ""
-    value, holds = clause.value_of(one), not one.negative
+    amount = one.quantity and not (one.words or group.negative or group.ended)
+    value = (amount and one.owner) or clause.value_of(one)  # who eats some cheese eats cheese
+    holds = not one.negative
     statement = replace(itself, value=value, holds=holds, quantifier=quantifier)
     yield statement
     sure = statement.holds and not (group.negative or group.only or statement.quantifier)

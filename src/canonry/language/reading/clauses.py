@@ -174,7 +174,10 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
         opens = any(words.has_word(each, after) for each in words.openers) or after in words.modals
         if form == "s" and opens and not tokens[at - 1].name:  # the city walls are old
             continue
-        if form == "base" and at + 1 < len(tokens) and not is_plural(tokens[:at], words):
+        named = at == 1 and bool(tokens[0].name) and base in words.verbs  # the Bergs own the car
+        named = named and (words.words.get(after) == "the" or after == "@")
+        plural = named or is_plural(tokens[:at], words)
+        if form == "base" and at + 1 < len(tokens) and not plural:
             continue
         if base in words.verbs or words.has_word("common", base) or form in {"past", "participle"}:
             light = takewhile(lambda one: _is_light(one, words), reversed(tokens[1:at]))
@@ -214,8 +217,7 @@ def _read_phrases(
         number = at + 1 < len(tokens) and is_number(tokens[at + 1].text, words)
         if (token.text in words.bounds and number) or (states and len(tokens) == 1):
             role = ""
-        again = at and words.has_word("renewed", token.text)
-        if (words.is_manner(token.text) and at in {0, last}) or (again and at == last):
+        if words.is_manner(token.text) and at in {0, last}:
             continue
         following = tokens[at + 1].text if at + 1 < len(tokens) else ""
         if meaning == "but" and words.words.get(following) in _DETERMINERS:
@@ -424,6 +426,4 @@ def _phase_of(clause: Clause, phase: Phase, *, holds: bool, stated: bool) -> tup
         return Phase.WAS, holds
     if phase is Phase.BEGINS and not holds:  # "did not die" says that it is not so
         return Phase.IS, holds
-    if phase is Phase.IS and holds and clause.is_new:
-        return Phase.BEGINS, holds
-    return phase, holds
+    return (Phase.BEGINS if phase is Phase.IS and holds and clause.is_new else phase), holds

@@ -249,12 +249,14 @@ def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement |
     if one.quantity is None:
         return None
     words, about, noun = clause.words, str(subject.value), one.last_word
-    name = words.measures.get(noun, "")
+    name, said = words.measures.get(noun, ""), clause.qualifiers()
     if name:
         fits = len(one.words) == 1
         lasts = one.quantity.dimension in {"time", "month"} and name == "length"
         name = "duration" if lasts else name
-        return make_statement(about, measure_of(name, one.quantity), one.quantity) if fits else None
+        name = measure_of(name, one.quantity)
+        said = frozenset() if name == "age" else said  # with a big party
+        return make_statement(about, name, one.quantity, qualifiers=said) if fits else None
     money = one.quantity.dimension in {"euro", "dollar", "sterling", "franc"}
     counted = (not noun and not money) or subject.noun in words.measures
     if subject.noun and counted and (property_of := _property_of(subject, words)):
@@ -262,12 +264,12 @@ def _read_measure(clause: Clause, subject: Nominal, one: Nominal) -> Statement |
         figure = _age_in_months(one.quantity) if aged else one.quantity
         known = subject.words[:-1] if subject.noun in words.measures else ()
         other = {mark for mark in known if not words.has_word("empty", mark)}
-        marks = clause.qualifiers() | coins_of(one, words) | other
+        marks = said | coins_of(one, words) | other
         return make_statement(*property_of, figure, qualifiers=marks)
     bare = not (noun or one.definite or one.quantifier or one.owner)
     if bare and one.quantity.dimension not in {"", "month", "time"}:
         name = "measure:price" if money else measure_of("*", one.quantity)
-        return make_statement(about, name, one.quantity, qualifiers=clause.qualifiers())
+        return make_statement(about, name, one.quantity, qualifiers=said)
     aged = not about.startswith(PHRASE) or _is_person(subject, words)
     if bare and one.quantity.low < LATE_YEAR and aged:
         return make_statement(about, "age", _age_in_months(one.quantity))

@@ -52,9 +52,9 @@ _INCLUDED: Final = frozenset({"through", "end", "ende", "einschließlich", "fin"
 _NEAREST: Final = frozenset({"as of", "as from", "effective", "effective from", "with effect from"})
 _ORIGINS: Final = frozenset({"from", "vom", "desde", "du", "del"})
 """Words of a limit: the time is included, is the nearest, or can be that of an origin."""
-_PASSING: Final = frozenset({"health", "presence", "mood", "duty"})
+_PASSING: Final = frozenset({"health", "presence", "mood", "duty", "on_call"})
 _DAILY: Final = frozenset({"openness", "availability", "home_office"})
-_STAYS: Final = frozenset({"is", "location", "home"})
+_STAYS: Final = frozenset({"is", "location", "home", "on_call"})
 _SHORT: Final = frozenset({Grain.DAY, Grain.WEEK})
 """Attributes whose values last, or come again each week, and the spans for which they last."""
 _CONTINUED: Final = frozenset({"", "on", "onward", "onwards", "an"})

@@ -205,6 +205,7 @@ class GroupReader:
             if self.reports and any(one.text == "," for one in tokens):
                 raise UnreadClause
         role = words.prepositions.get(tokens[0].text, "to") if tokens else "at"
+        role = "" if tokens and tokens[0].name else role  # quit Acme
         if words.has_word("stop", verb) and role in {"to", "of"}:  # a bus only stops
             return self._read_stopped()
         tables = (words.verbs, words.same, words.denials, words.sets["once"])
@@ -247,7 +248,8 @@ class GroupReader:
         if known is None:
             raise UnreadClause
         past, ended = self.past and not be, not self.negative
-        return VerbGroup(verb=known[0], copula=be, ended=ended, past=past), tokens
+        sure = Modality.POSSIBLE if self.ability else self.modality
+        return VerbGroup(verb=known[0], copula=be, ended=ended, past=past, modality=sure), tokens
 
     def _is_perfect(self) -> bool:
         """Return whether a participle follows a form of have."""

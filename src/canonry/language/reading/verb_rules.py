@@ -39,6 +39,7 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
     if passive:
         ends["c"] = ends["o"]
         ends["o"], ends["s"] = [about], list(ends.pop(words.agent, ()))
+        yield from () if ends["s"] or ends.get("to") else _ends_by_anybody(about, rules)
         alike = [one for one in rules if one[1] == "s" and one[2] in _RECIPROCAL and one[2] in ends]
         if alike and not (ends["s"] or moves):  # is married to, is allied with
             lasting = group.past and not clause.when  # was married to, and may have wed long ago
@@ -69,6 +70,13 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
                     carried = moves and owner == "o"  # and stays with who brings it
                     yield replace(made, qualifiers=narrow, implied=made.implied or carried)
                     yield from _had_until_then(made, whose)
+
+
+def _ends_by_anybody(about: str, rules: Sequence[Rule]) -> Iterator[Statement]:
+    """Yield that what was sold, by whomever, has no owner any more."""
+    for name, _owner, value, phase in rules:
+        if (value, phase) == ("s", "ends") and find_attribute(name).cardinality == 1:
+            yield Statement(subject=about, attribute=name, value=None, phase=Phase.ENDS)
 
 
 def _had_until_then(made: Statement, whose: ClauseEnd) -> Iterator[Statement]:

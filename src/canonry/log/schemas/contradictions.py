@@ -41,9 +41,7 @@ def values_contradict(
     """
     rules = _OF_KEYS if in_key else _RULES
     rule = rules.get((entity_type, field)) or rules.get(("", field))
-    if rule is None:
-        return not in_key and one[0] != other[0]
-    return rule(one[1], other[1])
+    return not in_key and one[0] != other[0] if rule is None else rule(one[1], other[1])
 
 
 class _Person(NamedTuple):

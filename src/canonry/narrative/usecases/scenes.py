@@ -355,9 +355,7 @@ async def get_scene(canon: Canon, caller: Caller, scene_id: str, *, turns: int) 
 
 
 async def _last_turns(canon: Canon, scene: scenes.Scene, turns: int) -> Sequence[scenes.Turn]:
-    if turns == 0:
-        return ()
-    return await canon.documents.turns(scene.id, last=turns)
+    return () if turns == 0 else await canon.documents.turns(scene.id, last=turns)
 
 
 STORY: Final = "What is played"

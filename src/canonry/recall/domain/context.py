@@ -136,9 +136,7 @@ def _fill_section(section: Section[T], costs: Sequence[int], room: int) -> tuple
 def cut_text(text: str, room: int) -> str:
     """Return the start of the text with about `most` tokens, marked if it was cut."""
     starts = token_starts(text)
-    if len(starts) <= room:
-        return text
-    return text[: starts[max(0, room - 1)]].rstrip() + CUT
+    return text if len(starts) <= room else text[: starts[max(0, room - 1)]].rstrip() + CUT
 
 
 def without_repeats(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:

@@ -486,9 +486,7 @@ def _best_elsewhere(similar: _Similar, limit: int, *, behind: bool) -> float | N
 
     None: unknown, because the index is incomplete or has fewer than the limit.
     """
-    if behind or len(similar) < limit:
-        return None
-    return min(similar.values())
+    return None if behind or len(similar) < limit else min(similar.values())
 
 
 async def _by_words(canon: Canon, query: TextQuery) -> tuple[TextFound, _Missing]:

@@ -252,9 +252,7 @@ def _last_mark(digits: str) -> str:
         return seen[-1]
     if len(seen) > 1:
         return "," if seen[0] == "." else "."
-    if seen and len(digits) - digits.index(seen[0]) - 1 == _CENTS:
-        return seen[0]
-    return ""
+    return seen[0] if seen and len(digits) - digits.index(seen[0]) - 1 == _CENTS else ""
 
 
 MARKS: Final = {".": "point", ",": "comma"}

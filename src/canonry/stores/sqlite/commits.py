@@ -66,9 +66,7 @@ class PartPacking:
         Raises:
             zlib.error: the bytes are not a packed value.
         """
-        if held[:1] != _PACKED:
-            return held
-        return _inflate_all(held, -15, self._dictionary_for(entry))
+        return held if held[:1] != _PACKED else _inflate_all(held, -15, self._dictionary_for(entry))
 
     def _dictionary_for(self, entry: int) -> bytes:
         return self._shared + " ".join(self._entries[entry][2][:_IDS_MAX]).encode()

@@ -45,15 +45,11 @@ SAM: Final = Viewer(readers=frozenset((character_reader(uuid_of("Sam")),)))
 _VIEWERS: Final = {"anybody": ANYBODY, "Sam": SAM, "all-seeing": FULL_VIEWER}
 
 
-def _instant(day: str) -> int:
-    return int(day) * DAY
-
-
 _IDS: Final[Mapping[str, Callable[[str], Any]]] = {
     "$": uuid_of,
     "%": an_item_id,
     "&": a_link_id,
-    "@": _instant,
+    "@": lambda day: int(day) * DAY,
 }
 _INSIDE: Final = re.compile(r"\$\{([^{}]+)\}")
 _owner_key: Final = attrgetter("id", "entity_type", "members", "borne")

@@ -32,18 +32,19 @@ class Attribute:
     """A property of a subject, and the values that it takes.
 
     `cardinality` is the number of values at one time; None is any number. The values of a `fixed`
-    attribute never change, those of an `always` one hold before they are stated, too. Two values of
-    a `soft` one are a possible conflict at most. `relations` are relation types from subject to
-    value, `inverse_relations` from value to subject. Values of an attribute with `containment` may
-    lie in each other. At most one word of each group in `exclusive` holds at a time. `excludes`
-    names attributes that cannot have the same value. A value ends the values of the attributes in
-    `displaces`, as what is carried lies nowhere else. `rests_on` names the attributes of groups
-    with which a value ends, as the offices of somebody who leaves do; `kinds` are those of the
-    subjects that somebody has only as one of a group. `living` names the ends, `subject` or
-    `value`, that must live and exist when the value begins. `words` has other words for a value.
-    `implies` maps a value, or `*`, to what it says of another attribute. `regions` are the phrases
-    of places in which others lie. Attributes of one `bond` never tie the same two. A point of time
-    is not earlier than those of attributes in `after`, and not later than those in `before`.
+    attribute never change, those of an `always` one hold before they are stated, too. Two values
+    of a `soft` one are a possible conflict at most, and one that begins ends the others of a
+    `shifting` one. `relations` are relation types from subject to value, `inverse_relations` from
+    value to subject. Values of an attribute with `containment` may lie in each other. At most one
+    word of each group in `exclusive` holds at a time. `excludes` names attributes that cannot have
+    the same value. A value ends the values of the attributes in `displaces`, as what is carried
+    lies nowhere else. `rests_on` names the attributes of groups with which a value ends, as the
+    offices of somebody who leaves do; `kinds` are those of the subjects that somebody has only as
+    one of a group. `living` names the ends, `subject` or `value`, that must live and exist when
+    the value begins. `words` has other words for a value. `implies` maps a value, or `*`, to what
+    it says of another attribute. `regions` are the phrases of places in which others lie.
+    Attributes of one `bond` never tie the same two. A point of time is not earlier than those of
+    attributes in `after`, and not later than those in `before`.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Attribute:
     fixed: bool = False
     always: bool = False
     soft: bool = False
+    shifting: bool = False
     relations: tuple[str, ...] = ()
     inverse_relations: tuple[str, ...] = ()
     symmetric: bool = False

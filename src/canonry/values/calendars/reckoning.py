@@ -189,9 +189,7 @@ class Calendar:
 
     def weekday_of(self, instant: Instant) -> str | None:
         """Return the weekday of an instant; None: the calendar has no weeks."""
-        if not self.week:
-            return None
-        return self.week[(instant - self.begins) // DAY % len(self.week)]
+        return None if not self.week else self.week[(instant - self.begins) // DAY % len(self.week)]
 
     def months_later(self, instant: Instant, *, months: int) -> Instant:
         """Move by months, to the same day or the month's last. Intercalary days do not count."""

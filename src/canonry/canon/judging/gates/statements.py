@@ -145,6 +145,7 @@ def _may_stand_together(held: Statement, claim: Statement) -> bool:
         held.attribute == claim.attribute
         and entry.kind not in {ValueKind.TIME, ValueKind.QUANTITY}
         and not (entry.cardinality or entry.exclusive or entry.fixed or entry.acyclic)
+        and not entry.shifting
         and claim.attribute not in entry.displaces | entry.rests_on
         and all(
             one.holds and one.holds_then and isinstance(one.value, str) and not one.quantifier
@@ -376,7 +377,8 @@ def _object_to(
 ) -> Objection | None:
     held = standing.statement
     unnamed = held.subject.startswith(PHRASE) and held.subject == claim.subject
-    if unnamed and about and standing.about and not about & standing.about:
+    shifts = claim.phase is Phase.BEGINS and find_attribute(claim.attribute).shifting
+    if unnamed and not shifts and about and standing.about and not about & standing.about:
         return None
     then = standing.moment
     until = end_of(by.time_ref, by.duration) if isinstance(by, Fact) else until  # as it was told
@@ -448,14 +450,18 @@ def _ended_in_passing(
 def _is_of_group(held: Statement, left: Statement, entry: Attribute, view: SliceView) -> bool:
     """Return whether an item is the group itself, a part of it, or belongs to its members."""
     item, group = entity_of(view, held.subject), entity_of(view, str(left.value))
-    if held.subject == left.value or item is None:
-        return held.subject == left.value
-    if group is not None and view.find_relations(item, "PART_OF", "out"):
+    if held.subject == left.value:
+        return True
+    if item and group is not None and view.find_relations(item, "PART_OF", "out"):
         ends = [each.to_id for each in view.find_relations(item, "PART_OF", "out")]
         return any(end in family_of(group) for end in ends)
     kind = group.shown_type.split()[-1] if group else str(left.value).removeprefix(PHRASE)
-    jobs = {noun_of(one.removeprefix(PHRASE), "en") for one in find_attribute("employer").kinds}
-    return f"{PHRASE}{item.shown_type.split()[-1]}" in entry.kinds and noun_of(kind, "en") in jobs
+    own = item.shown_type.split()[-1] if item else held.subject.split()[0].removeprefix(PHRASE)
+    jobs, kinds = (
+        {noun_of(one.removeprefix(PHRASE), "en") for one in each.kinds}
+        for each in (find_attribute("employer"), entry)
+    )
+    return noun_of(own, "en") in kinds and noun_of(kind, "en") in jobs
 
 
 def _revised(
@@ -535,7 +541,7 @@ def _is_change(found: StatementClash, claim: Statement, order: Order) -> bool:
     if found.grade is Grade.CONTRADICTION:
         return True
     single = entry.cardinality == 1 and not entry.name.startswith("quality:")
-    return single and (order is Order.LATER or claim.phase is Phase.BEGINS)
+    return (single or entry.shifting) and (order is Order.LATER or claim.phase is Phase.BEGINS)
 
 
 def _clash_between(

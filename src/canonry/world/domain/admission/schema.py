@@ -127,9 +127,7 @@ def reject_absent(person: Person) -> Rejection | None:
 
 def reject_apart(one: EntityId | None, other: EntityId | None, reason: str) -> Rejection | None:
     """Refuse two participants at different locations."""
-    if one is None or one != other:
-        return make_rejection("position.elsewhere", reason)
-    return None
+    return make_rejection("position.elsewhere", reason) if one is None or one != other else None
 
 
 def reject_missing(person: Person, location: EntityId | None, reason: str) -> Rejection | None:

@@ -158,9 +158,7 @@ def _words_before_report(plain: str) -> int:
         )
         for group in ("unclaimed", "reporting")
     )
-    if at < 0 or 0 <= open_at < at:
-        return 0
-    return plain[:at].count(" ")
+    return 0 if at < 0 or 0 <= open_at < at else plain[:at].count(" ")
 
 
 def _read_claims(

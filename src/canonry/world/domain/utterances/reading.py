@@ -110,9 +110,7 @@ def verb_for_goal(verb: str, direct: EntityRef | None, goal: EntityRef | None, b
         return verb
     if before == "to" and refers_to("person", goal):
         return "give"
-    if verb == "move" and refers_to("thing", goal):
-        return "put"
-    return verb
+    return "put" if verb == "move" and refers_to("thing", goal) else verb
 
 
 _RESPELLED: Final = 0.1
