@@ -281,7 +281,7 @@ CHANGES = [
     ("Bo sobered up.", "Bo", "sobriety", "sober"),
     ("Bo took over as captain of Velm.", "Velm", "role:captain", "Bo-1"),
     ("Bo has seen ninety winters and is a smith.", "Bo", "is:smith", "~smith"),
-    ("Bo gave up smoking.", "Bo", "smoking", "no"),
+    ("Bo gave up smoking.", "Bo", "smoking", "non-smoking"),
     ("The old server Velm came back online.", "Velm", "working", "working"),
     ("Velm merged with Bree.", "Velm", "independence", "dependent"),
     ("Bo turned forty last week and is a smith.", "Bo", "is:smith", "~smith"),

@@ -428,8 +428,9 @@ def outcomes_of(
         "possible": [each for each in possible if CIRCLE not in each],
     }
     for what, reasons in reported.items():
-        if named := dict.fromkeys(each.rstrip(".").replace(".)", ")") for each in reasons):
-            yield f"{OUTCOMES[what][not written]}: {join_first([*named])}."
+        if named := [each.rstrip(".").replace(".)", ")") for each in reasons]:
+            once = {e.rpartition(" says that ")[2].removeprefix("The "): e for e in named}
+            yield f"{OUTCOMES[what][not written]}: {join_first([*once.values()])}."
     if unread := sum(not one.compared for one in good):
         yield f"{count_in_words(unread, 'claim')} {OUTCOMES['unread'][unread > 1]}"
 

@@ -338,6 +338,7 @@ def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedT
         entity = entity_of(view, one.subject)
         entry = find_attribute(one.attribute)
         worded = entry.kind is ValueKind.WORD and not entry.soft
+        worded &= entity is None or f"{PHRASE}{entity.shown_type.split()[-1]}" not in entry.kinds
         if entity is None or not worded or one.value not in {*chain(*entry.exclusive)}:
             continue
         found.setdefault((entity.id, str(one.value)), (entity, str(one.value), one.holds_then))

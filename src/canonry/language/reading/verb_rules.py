@@ -115,7 +115,7 @@ def _move_rules(
 def _rule_owners(owner: str, ends: dict[str, list[ClauseEnd]]) -> list[ClauseEnd]:
     if owner in {"s~", "s!"}:  # an object, or anybody, if the clause names no other
         found = [one for one in ends["s"] if owner == "s!" or str(one).startswith(PHRASE)]
-        sole = ends.keys() in ({"s", "o"}, {"s", "o", "from", "to"})
+        sole = ends.keys() - {"since", "when"} in ({"s", "o"}, {"s", "o", "from", "to"})
         return found if sole and not ends["o"] else []
     named = [one for one in ends["o"] if isinstance(one, str) or one.is_named]
     alone = [] if ends["o"] else ends["s"]

@@ -230,7 +230,7 @@ def _weigh_objections(
         retcons=tuple(dict.fromkeys(other for one in against for other in one.conflicting)),
         supersedes=tuple(dict.fromkeys(other for one in ended for other in one.conflicting)),
         successors=tuple(dict.fromkeys(other for one in succeeding for other in one.conflicting)),
-        endings=tuple(dict.fromkeys((named, e.rationale) for e in over for named in e.conflicts)),
+        endings=tuple({named: one.rationale for one in over for named in one.conflicts}.items()),
     )
 
 

@@ -1,0 +1,199 @@
+"""Words of change end what was told in whatever form; lookalikes and other values end nothing."""
+
+import re
+
+import pytest
+
+from tests.toolsets.canon.talking import (
+    claim_fact,
+    claim_relation,
+    grades_in,
+    last_verdict,
+    start_talk,
+)
+
+pytestmark = pytest.mark.anyio
+
+KNOWN = {"Ruth": "person", "Odo": "person", "Pia": "person", "Gero": "person", "Rex": "dog"}
+KNOWN |= {"Nordbau": "company", "Kolibri": "company", "ledger": "service", "search": "service"}
+KNOWN |= {"Opel": "car", "The_Webers": "family", "CASE-9": "ticket", "Ramipril": "medication"}
+_RELATION = re.compile(r"(\w+) ([A-Z_]+) (\w+)")
+
+ENDS = [
+    # medicine, drinks and habits, whatever else was told of them
+    ("Ruth takes 10 mg of ramipril", "Ruth no longer takes ramipril"),
+    ("Ruth takes ramipril 10 mg twice a day", "Ruth came off ramipril in October"),
+    ("Ruth is on 75 mg of clopidogrel", "Ruth has stopped taking clopidogrel"),
+    ("Ruth takes two tablets of metformin a day", "The doctor took Ruth off metformin"),
+    ("Ruth takes 10 mg of Ramipril", "Ruth was switched from Ramipril to enalapril"),
+    ("Ruth takes 10 mg of ramipril", "Ruth takes 20 mg of enalapril instead of ramipril"),
+    ("Ruth takes sertraline with breakfast", "Ruth is off sertraline"),
+    ("Rex gets 20 mg of carprofen a day", "Rex no longer gets carprofen"),
+    ("Ruth takes 10 mg of ramipril", "Ruth takes no medication any more"),
+    ("Odo drinks two litres of cola a day", "Odo switched from cola to water"),
+    ("Odo plays handball on Tuesdays", "Odo has stopped playing handball"),
+    ("Odo isst Fleisch", "Odo isst kein Fleisch mehr"),
+    ("Odo trinkt Bier", "Odo trinkt jetzt Wasser statt Bier"),
+    ("Ruth prend 10 mg de ramipril", "Ruth ne prend plus de ramipril"),
+    ("Ruth toma 10 mg de ramipril", "Ruth ya no toma ramipril"),
+    # jobs, offices and responsibilities
+    ("Pia works at Nordbau", "Pia left Nordbau"),
+    ("Pia works at Nordbau", "Pia quit in September"),
+    ("Pia WORKS_AT Nordbau", "Pia was laid off"),
+    ("Pia works at Nordbau", "Pia works at Kolibri now"),
+    ("Pia owns ledger", "Pia left last month"),
+    ("Pia owns ledger", "Gero took over ledger on 2 November"),
+    ("Pia OWNS ledger", "Pia handed ledger over to Gero"),
+    ("Pia is head of marketing", "Gero is head of marketing now"),
+    ("Pia is head of marketing", "Pia left the company"),
+    ("Pia is treasurer", "Gero is the new treasurer"),
+    ("Pia is responsible for ledger", "Gero is now responsible for ledger"),
+    ("Pia looks after the newsletter", "Gero looks after the newsletter now"),
+    ("Pia reports to Odo", "Pia reports to Gero now"),
+    ("Pia REPORTS_TO Odo", "From today Pia reports to Gero"),
+    ("Odo MANAGES Pia", "Pia's manager is now Gero"),
+    ("CASE-9 is assigned to Odo", "CASE-9 was reassigned to Gero"),
+    ("Odo is on call", "Gero is on call now"),
+    ("Odo owns the Opel", "The Opel was sold on 3 November"),
+    ("The Webers own the Opel", "The Webers sold the Opel"),
+    # states to which one returns
+    ("Odo is ill", "Odo is healthy again"),
+    ("The boiler does not work", "The boiler works again"),
+    ("The fridge is broken", "The fridge works again since Monday"),
+    ("Pia is absent", "Pia is present again"),
+    ("Die Heizung funktioniert nicht", "Die Heizung funktioniert wieder"),
+    ("La boutique est fermée", "La boutique est de nouveau ouverte"),
+    ("La tienda está cerrada", "La tienda está abierta otra vez"),
+    ("The essay is due on 5 December", "The essay is now due on 12 December"),
+    ("The essay is due on 5 December", "It was extended: the essay is due on 12 December"),
+]
+
+STANDS = [
+    # another medicine, another person, and what nobody did
+    ("Ruth takes 10 mg of ramipril", "Ruth takes 100 mg of aspirin"),
+    ("Ruth takes 10 mg of Ramipril", "Ruth takes 40 mg of simvastatin"),
+    ("Ruth takes 10 mg of ramipril", "Odo no longer takes ramipril"),
+    ("Ruth takes 10 mg of ramipril", "Ruth no longer takes 20 mg of ramipril"),
+    ("Ruth takes 10 mg of ramipril", "Ruth may stop taking ramipril"),
+    ("Ruth takes 10 mg of ramipril", "Ruth almost stopped taking ramipril"),
+    ("Ruth takes 10 mg of ramipril", "Ruth switched from coffee to tea"),
+    ("Odo smokes", "Odo can stop smoking"),
+    ("Odo smokes", "Odo dreamt that he stopped smoking"),
+    # a room, a trip, another firm
+    ("Pia owns ledger", "Pia left the room"),
+    ("Pia owns ledger", "Pia left at noon"),
+    ("Pia owns ledger", "Pia left for Rome in March"),
+    ("Pia owns ledger", "Pia quit smoking in March"),
+    ("Pia owns ledger", "Odo left in March"),
+    ("Odo owns the Opel", "Odo left in March"),
+    ("Pia works at Nordbau", "Pia left Kolibri"),
+    ("Pia works at Nordbau", "Pia left the office at five"),
+    ("Pia is head of marketing", "Gero is head of sales now"),
+    ("Pia is responsible for ledger", "Gero is responsible for ledger"),
+    ("Pia is responsible for ledger", "Gero is now responsible for search"),
+    ("Odo is on call this week", "Gero is on call next week"),
+    ("Odo owns the Opel", "The Opel was almost sold"),
+    # figures that are qualified differently
+    ("Odo takes 400 mg of ibuprofen per dose", "Odo takes 1200 mg of ibuprofen per day"),
+    ("Odo takes 5 mg of ramipril at night", "Odo takes 10 mg of ramipril in the morning"),
+    ("The limit is 5 uploads per second", "The limit is 900 uploads per hour"),
+    ("The stove is at 180 °C for the pie", "The stove is at 90 °C for the meringue"),
+    ("The fee is 12 euros for adults", "The fee is 6 euros for children"),
+    ("The mast is 20 metres high without the flag", "The mast is 22 metres high with the flag"),
+    ("The tram leaves at 6:50", "The tram leaves at 7:05"),
+    ("The train to Kiel leaves at 6:50", "The train to Kiel leaves at 8:50"),
+    ("Der Preis ist 5 Euro für Mitglieder", "Der Preis ist 8 Euro für Gäste"),
+    ("Le prix est de 5 euros pour les membres", "Le prix est de 8 euros pour les invités"),
+]
+
+CONTRADICT = [
+    ("Odo takes 400 mg of ibuprofen per day", "Odo takes 800 mg of ibuprofen per day"),
+    ("The limit is 5 uploads per second", "The limit is 9 uploads per second"),
+    ("Our flight leaves at 6:50", "Our flight leaves at 8:50"),
+    ("Odo is ill", "Odo is healthy"),
+    ("Odo is on call this week", "Odo is not on call this week"),
+    ("Pia reports to Odo", "Pia reports to Gero"),
+]
+
+
+def claim_in(text: str) -> dict[str, object]:
+    """The relation that a text such as `Pia OWNS ledger` stands for, or a fact in its words."""
+    found = _RELATION.fullmatch(text)
+    return claim_relation(*found.groups()) if found else claim_fact(text)
+
+
+@pytest.mark.parametrize(("before", "change"), ENDS)
+async def test_a_word_of_change_ends_what_was_told(before: str, change: str) -> None:
+    home = await start_talk(**KNOWN)
+    first = await home.propose_text(before, claim_in(before))
+    reply = await home.propose_text(change)
+
+    assert last_verdict(reply) == "accepted"
+    assert reply["verdicts"][0]["ends"] == [first["verdicts"][0]["id"]]
+
+
+@pytest.mark.parametrize(("first", "second"), STANDS)
+async def test_what_only_looks_like_a_change_ends_nothing(first: str, second: str) -> None:
+    home = await start_talk(**KNOWN)
+    await home.propose_text(first)
+    reply = await home.propose_text(second)
+
+    assert (last_verdict(reply), grades_in(reply)) == ("accepted", [])
+    assert "ends" not in reply["verdicts"][0]
+
+
+@pytest.mark.parametrize(("first", "second"), CONTRADICT)
+async def test_two_values_of_one_kind_still_contradict(first: str, second: str) -> None:
+    home = await start_talk(**KNOWN)
+    await home.propose_text(first)
+    reply = await home.propose_text(second)
+
+    assert (last_verdict(reply), grades_in(reply)) == ("rejected", ["contradiction"])
+
+
+@pytest.mark.parametrize("denial", ["Pia has no allergies", "Pia has no known allergies"])
+async def test_who_has_an_allergy_no_longer_may_have_none(denial: str) -> None:
+    home = await start_talk(**KNOWN)
+    await home.propose_text("Pia is allergic to wasp stings")
+    ended = claim_fact("Pia is no longer allergic to wasp stings", when="2026-10")
+    await home.propose_text("No longer.", ended)
+    reply = await home.propose_text(denial)
+
+    assert (last_verdict(reply), grades_in(reply)) == ("accepted", [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "tags"),
+    [
+        ("person", "It was released", ["free"]),
+        ("album", "It was released in May", None),
+        ("version", "It was released yesterday", None),
+        ("issue", "Gero fixed It", None),
+        ("lamp", "Gero fixed It", ["whole"]),
+        ("person", "It gave up smoking", ["non-smoking"]),
+    ],
+)
+async def test_a_state_fits_what_it_is_said_of(
+    kind: str, text: str, tags: list[str] | None
+) -> None:
+    home = await start_talk(Gero="person", Zephyr=kind)
+    await home.propose_text(text.replace("It", "Zephyr"))
+
+    assert (await home.driver.call("get", of="Zephyr")).get("tags") == tags
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ("Pia is absent", "Pia is present again"),
+        ("Pia is pregnant", "Pia gave birth"),
+        ("The Opel is locked", "Gero unlocked the Opel"),
+    ],
+)
+async def test_a_note_names_what_ended_once(before: str, change: str) -> None:
+    home = await start_talk(**KNOWN)
+    await home.propose_text(before)
+    reply = await home.propose_text(change)
+
+    assert reply["note"].count("; ") == 0
+    assert len(set(reply["verdicts"][0]["ends"])) == len(reply["verdicts"][0]["ends"])
