@@ -301,7 +301,7 @@ def _lasting_in(text: str) -> Mapping[Statement, frozenset[Grain]]:
             grains = grains if hour else frozenset()
         elif words.has_word("once", deed):
             grains = frozenset()
-        if one.phase is Phase.IS and one.holds_then:
+        if one.phase is Phase.IS:
             found[one] = grains
     return found
 
