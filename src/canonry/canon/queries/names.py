@@ -101,8 +101,8 @@ def _asked(said: str, named: Mapping[str, str]) -> Iterator[Statement]:
     """Yield the statements that an entity with the id `_ASKED` has the office."""
     read = read_statements(f"{_ASKED} {said}.", {_ASKED: _ASKED, **named})
     offices = (one for one in read if one.value == _ASKED or one.attribute.startswith("is:"))
-    named = (one for one in offices if _ASKED in {one.subject, one.value})
-    yield from (one for one in named if not one.attribute.endswith(f":{one.subject[1:]}"))
+    held = (one for one in offices if _ASKED in {one.subject, one.value})
+    yield from (one for one in held if not one.attribute.endswith(f":{one.subject[1:]}"))
 
 
 def _holders(
