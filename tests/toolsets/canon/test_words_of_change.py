@@ -1,4 +1,4 @@
-"""Words of change end what was told in whatever form; lookalikes and other values end nothing."""
+"""Words of change end earlier statements in whatever form; lookalikes and other values do not."""
 
 import re
 
@@ -123,7 +123,7 @@ def claim_in(text: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("before", "change"), ENDS)
-async def test_a_word_of_change_ends_what_was_told(before: str, change: str) -> None:
+async def test_words_of_change_end_an_earlier_statement(before: str, change: str) -> None:
     home = await start_talk(**KNOWN)
     first = await home.propose_text(before, claim_in(before))
     reply = await home.propose_text(change)
@@ -133,7 +133,7 @@ async def test_a_word_of_change_ends_what_was_told(before: str, change: str) -> 
 
 
 @pytest.mark.parametrize(("first", "second"), STANDS)
-async def test_what_only_looks_like_a_change_ends_nothing(first: str, second: str) -> None:
+async def test_a_lookalike_of_a_change_ends_nothing(first: str, second: str) -> None:
     home = await start_talk(**KNOWN)
     await home.propose_text(first)
     reply = await home.propose_text(second)
@@ -152,7 +152,7 @@ async def test_two_values_of_one_kind_still_contradict(first: str, second: str) 
 
 
 @pytest.mark.parametrize("denial", ["Pia has no allergies", "Pia has no known allergies"])
-async def test_who_has_an_allergy_no_longer_may_have_none(denial: str) -> None:
+async def test_an_ended_allergy_allows_a_denial_of_all(denial: str) -> None:
     home = await start_talk(**KNOWN)
     await home.propose_text("Pia is allergic to wasp stings")
     ended = claim_fact("Pia is no longer allergic to wasp stings", when="2026-10")
