@@ -206,3 +206,51 @@ async def test_a_cure_ends_the_state(before: str, after: str) -> None:
 async def test_what_only_sounds_like_a_cure_ends_nothing(before: str, after: str) -> None:
     _, (_, reply) = await play(before, after)
     assert "Ended" not in reply.get("note", ""), reply
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Ilsa was swallowed by the fog.",
+        "The Imps buried Ilsa in compliments.",
+        "The Imps killed Ilsa with flattery.",
+        "Ilsa was slaughtered in the reviews.",
+        "Ilsa was destroyed by the scandal.",
+        "Ilsa was burned by the sun.",
+        "Ilsa was broken by grief.",
+        "The loss shattered Ilsa.",
+        "Ilsa closed with the Imps.",
+        "Ilsa collapsed at the gate.",
+        "The Imps knocked Ilsa down.",
+        "Ilsa is locked in a dispute with the Imps.",
+        "Ilsa was poisoned against the Imps.",
+        "Ilsa was wounded in her pride.",
+        "Ilsa was enslaved by her work.",
+        "Ilsa was captured in a painting.",
+        "Ilsa lost her life savings.",
+        "Ilsa wurde von Kummer zerstört.",
+        "Ilsa a été détruite par la nouvelle.",
+        "Ilsa fue destruida por la noticia.",
+    ],
+)
+async def test_a_figure_of_speech_sets_no_state(says: str) -> None:
+    driver, _ = await play(says)
+    assert await tags_of(driver, "Ilsa") == ["alive"]
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Ilsa was devoured by a bear.",
+        "The fire consumed Ilsa.",
+        "The Imps destroyed Ilsa.",
+        "Ilsa was incinerated by a dragon.",
+        "Ilsa was buried in the churchyard.",
+        "Ilsa was buried in holy ground.",
+        "Ilsa was killed by a fall from the wall.",
+        "Ilsa died of grief.",
+    ],
+)
+async def test_a_person_who_is_destroyed_is_dead(says: str) -> None:
+    driver, _ = await play(says)
+    assert await tags_of(driver, "Ilsa") == ["dead"]

@@ -155,6 +155,7 @@ def _with_new_date(said: Statement, view: SliceView) -> Iterator[Statement]:
 
 
 _PEOPLE: Final = frozenset({EntityType.CHARACTER, EntityType.FACTION})
+_OF_THINGS: Final = frozenset({"broken", "destroyed", "not_working", "closed", "empty"})
 _BEGUN: Final = ("location", Phase.BEGINS)
 _Types: TypeAlias = Mapping[str, str]
 _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
@@ -271,8 +272,13 @@ def _fit_types(one: Statement, types: _Types, *, buried: bool) -> Iterator[State
         one = replace(one, attribute="location", phase=Phase.BEGINS)
     if (one.attribute, one.phase) == _BEGUN and to in _PEOPLE:  # tossed the ring to Moira
         one = replace(one, attribute="holder")
+    eaten = one.value == "consumed" and one.phase is Phase.BEGINS
+    if of == EntityType.CHARACTER and (eaten or one.value == "destruction"):
+        one = replace(one, attribute="life", value="dead", phase=Phase.BEGINS)
     dead = of == EntityType.OBJECT and buried and one.attribute == "life"
-    if not dead and not (one.attribute == "holder" and of in _PEOPLE):
+    wrecked = of == EntityType.CHARACTER and one.value in _OF_THINGS
+    thing = wrecked and (one.phase is Phase.BEGINS or one.implied)
+    if not dead and not thing and not (one.attribute == "holder" and of in _PEOPLE):
         yield one
 
 

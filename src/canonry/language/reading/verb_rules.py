@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from canonry.language.reading.figures import UNREAD
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal
 from canonry.language.reading.times import parts_of
+from canonry.language.reading.tokens import WordTable
 from canonry.values.attributes.table import ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Phase, Quantity, Statement
 
@@ -18,6 +19,7 @@ _ROLES: Final = _ENDS | {"in", "on", "at", "to", "from", "by", "with", "for", "o
 """The ends of a rule that are phrases of the clause; any other value is a word."""
 
 _RECIPROCAL: Final = ("to", "with", "from", "at")
+_BODILY: Final = frozenset({"life", "killer", "death_cause", "health", "condition", "freedom"})
 _STORED: Final = frozenset({"all", "only", "most"})
 
 MOTION: Final = "@"
@@ -47,6 +49,8 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
             rules = [(*one[:3], "is") if lasting else one for one in alike]
     elif words.has_word("movements", verb):
         rules = _move_rules(clause, rules, ends)
+    causes = (*(ends["s"] if passive else clause.subjects), *ends.get("with", ()))
+    rules = _literal_rules(rules, causes, words)
     nobody = not group.perfect and any(one.negative for one in clause.subjects)
     denied = group.negative or nobody or group.ended
     undone = (group.negative or nobody) and not words.has_word("departures", verb)
@@ -77,6 +81,15 @@ def _ends_by_anybody(about: str, rules: Sequence[Rule]) -> Iterator[Statement]:
     for name, _owner, value, phase in rules:
         if (value, phase) == ("s", "ends") and find_attribute(name).cardinality == 1:
             yield Statement(subject=about, attribute=name, value=None, phase=Phase.ENDS)
+
+
+def _literal_rules(
+    rules: Sequence[Rule], causes: Sequence[ClauseEnd], words: WordTable
+) -> Sequence[Rule]:
+    """Leave out what grief, news or kindness can do to a body in a figure of speech alone."""
+    heads = [each.last_word for each in causes if isinstance(each, Nominal)]
+    figurative = any(words.has_word("abstract", each) for each in heads)
+    return [one for one in rules if one[0] not in _BODILY] if figurative else rules
 
 
 def _had_until_then(made: Statement, whose: ClauseEnd) -> Iterator[Statement]:
