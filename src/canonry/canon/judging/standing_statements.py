@@ -77,11 +77,6 @@ def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
         known = (each for one in entities_named for each in one.known_as)
         others = (named.get(each, each.title()) for each in known)
         whole |= dict.fromkeys((*named.values(), *others), str(entity.id))
-    return with_single_words(whole)
-
-
-def with_single_words(whole: Mapping[str, str]) -> dict[str, str]:
-    """Return the ids of whole names, and of each word that only one of the longer names has."""
     parts: defaultdict[str, set[str]] = defaultdict(set)
     for name, item_id in whole.items():
         words = name.split()
@@ -241,8 +236,7 @@ def statements_of_fact(
     """
     about = tuple(entities)
     if {"tag", "holds"} <= properties.keys():
-        tags = (str(properties["tag"]),)
-        hold = properties["holds"] is True
+        tags, hold = (str(properties["tag"]),), properties["holds"] is True
         return tuple(statements_of_tags(str(properties["entity_id"]), tags, hold=hold))
     others = {name: each for name, each in properties.items() if name not in _ABOUT_TAGS}
     names = names_of(view, about)
