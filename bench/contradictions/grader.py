@@ -7,8 +7,9 @@ from typing import Final
 
 from bench.contradictions.pairs import Side
 from canonry.canon.judging.conflicts import Order, find_clash
-from canonry.canon.judging.standing_statements import statements_of_properties, with_single_words
+from canonry.canon.judging.standing_statements import statements_of_properties
 from canonry.language.reading.reading import read_statements
+from canonry.language.texts.stems import with_single_words
 from canonry.log.items.proposals import Grade
 from canonry.testing.example_items import an_entity
 from canonry.values.ids import EntityId

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -332,3 +332,14 @@ def _run_end(plain: str, words: Sequence[tuple[int, int]], first: int) -> int:
         elif word not in _BINDING:
             break
     return last
+
+
+def with_single_words(whole: Mapping[str, str]) -> dict[str, str]:
+    """Return the ids of whole names, and of each word that only one of the longer names has."""
+    parts: defaultdict[str, set[str]] = defaultdict(set)
+    for name, item_id in whole.items():
+        words = name.split()
+        for word in words if len(words) > 1 else ():
+            if word[:1].isupper() and terms_of(word):
+                parts[word].add(item_id)
+    return {word: next(iter(ids)) for word, ids in parts.items() if len(ids) == 1} | dict(whole)
