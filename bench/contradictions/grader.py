@@ -9,7 +9,7 @@ from bench.contradictions.pairs import Side
 from canonry.canon.judging.conflicts import Order, find_clash
 from canonry.canon.judging.standing_statements import statements_of_properties
 from canonry.language.reading.reading import read_statements
-from canonry.language.texts.stems import with_single_words
+from canonry.language.texts.stems import with_parts
 from canonry.log.items.proposals import Grade
 from canonry.testing.example_items import an_entity
 from canonry.values.ids import EntityId
@@ -25,7 +25,7 @@ def names_of(*sides: Side) -> Mapping[str, str]:
     Of entities of one name, a side means the one that it is linked with: the first side counts.
     """
     linked = [one for side in reversed(sides) for one in side.entities]
-    return with_single_words({_BRACKET.sub("", one): f"{one}-1" for one in linked})
+    return with_parts({_BRACKET.sub("", one): f"{one}-1" for one in linked})
 
 
 def _said(side: Side, other: Side) -> tuple[Statement, ...]:

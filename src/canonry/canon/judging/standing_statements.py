@@ -38,13 +38,7 @@ from canonry.language.reading.forms import ANYBODY, SPEAKER
 from canonry.language.reading.reading import READER, read_quantity, read_statements, said_by
 from canonry.language.reading.times import has_come, is_recurring, moved
 from canonry.language.reading.tokens import word_table
-from canonry.language.texts.stems import (
-    EPITHETS,
-    find_names,
-    is_part_of,
-    with_single_words,
-    words_of_name,
-)
+from canonry.language.texts.stems import EPITHETS, find_names, is_part_of, with_parts, words_of_name
 from canonry.log.entries import Entry, FactRead
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
@@ -83,7 +77,7 @@ def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
         known = (each for one in entities_named for each in one.known_as)
         others = (named.get(each, each.title()) for each in known)
         whole |= dict.fromkeys((*named.values(), *others), str(entity.id))
-    return with_single_words(whole)
+    return with_parts(whole)
 
 
 def statements_of_tags(entity_id: str, tags: Iterable[str], *, hold: bool) -> Iterator[Statement]:

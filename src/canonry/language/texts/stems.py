@@ -334,7 +334,7 @@ def _run_end(plain: str, words: Sequence[tuple[int, int]], first: int) -> int:
     return last
 
 
-def with_single_words(whole: Mapping[str, str]) -> dict[str, str]:
+def with_parts(whole: Mapping[str, str]) -> dict[str, str]:
     """Return the ids of whole names, and of each word that only one of the longer names has."""
     parts: defaultdict[str, set[str]] = defaultdict(set)
     for name, item_id in whole.items():
