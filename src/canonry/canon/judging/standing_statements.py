@@ -144,7 +144,7 @@ def _with_new_date(said: Statement, view: SliceView) -> Iterator[Statement]:
 
 
 _PEOPLE: Final = frozenset({EntityType.CHARACTER, EntityType.FACTION})
-_STATES_OF_THINGS: Final = frozenset({"broken", "destroyed", "not_working", "closed", "empty"})
+_OBJECT_STATES: Final = frozenset({"broken", "destroyed", "not_working", "closed", "empty"})
 _BEGUN: Final = ("location", Phase.BEGINS)
 _Types: TypeAlias = Mapping[str, str]
 _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
@@ -264,9 +264,9 @@ def _fit_types(one: Statement, types: _Types, *, buried: bool) -> Iterator[State
     if of == EntityType.CHARACTER and (eaten or one.value == "destruction"):
         one = replace(one, attribute="life", value="dead", phase=Phase.BEGINS)
     dead = of == EntityType.OBJECT and buried and one.attribute == "life"
-    wrecked = of == EntityType.CHARACTER and one.value in _STATES_OF_THINGS
-    thing = wrecked and (one.phase is Phase.BEGINS or one.implied)
-    if not dead and not thing and not (one.attribute == "holder" and of in _PEOPLE):
+    wrecked = of == EntityType.CHARACTER and one.value in _OBJECT_STATES
+    damaged = wrecked and (one.phase is Phase.BEGINS or one.implied)
+    if not dead and not damaged and not (one.attribute == "holder" and of in _PEOPLE):
         yield one
 
 
