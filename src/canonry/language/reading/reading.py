@@ -85,8 +85,7 @@ def read_statements(
     """Return the statements of a text; none where the reader is not sure.
 
     `names` maps each known name to the id of its entity. Pronouns at the beginning refer to the
-    entity `about`, if any. Statements that are only reported, dreamt
-    or possible have that modality, or are left out.
+    entity `about`, if any. Statements that are only reported or possible say so, or are left out.
     """
     return _read_cached(text, tuple(sorted(names.items())), about, current_attributes())
 
@@ -147,7 +146,8 @@ def said_by(speaker: str, said: Iterable[Statement]) -> Iterator[Statement]:
             yield Statement.from_json(json.loads(named))
 
 
-def _read_alone(text: str) -> tuple[Statement, ...]:
+@lru_cache(maxsize=256)  # asked for several times a claim: bench compare, propose
+def _read_alone(text: str, _table: Any) -> tuple[Statement, ...]:
     """Return the statements of a text without known names; its first word may be one."""
     words, first = _language_of(text, ()), text.split(maxsplit=1)[0].removesuffix("'s")
     links = words.prepositions.keys() | words.sets["articles"]
@@ -166,7 +166,7 @@ def tense_of(text: str) -> int:
         roles = {word_table(code).prepositions.get(one.text) for code in _TABLES}
         if "since" in roles and parts_of(then.text):
             return -1  # "since May" is the last May, whatever the verb
-    said = _read_alone(text)
+    said = _read_alone(text, current_attributes())
     past = any(one.attribute.startswith("did:") or one.phase is Phase.WAS for one in said)
     planned = any(one.modality is Modality.PLANNED for one in said)
     changed = {one.attribute for one in said if one.phase in _CHANGES and not one.implied}
@@ -200,7 +200,7 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
     Raises:
         InvalidInput: `time.no-such-day`, the text has a date that no year has.
     """
-    statements = _read_alone(text)
+    statements = _read_alone(text, current_attributes())
     words = [each.strip(',.;:!?()"') for each in text.split()]
     counted = {one for one, unit in pairwise(words) if _is_unit(unit)}
     points = require_days(text, path=path) - counted
@@ -291,7 +291,7 @@ def _lasting_in(text: str) -> Mapping[Statement, frozenset[Grain]]:
     """
     words = _language_of(text, ())
     found: dict[Statement, frozenset[Grain]] = {}
-    for one in (said.as_asserted for said in _read_alone(text)):
+    for one in (said.as_asserted for said in _read_alone(text, current_attributes())):
         entry, (family, _, deed) = find_attribute(one.attribute), one.attribute.partition(":")
         grains = _SHORT if entry.cardinality == 1 else frozenset({Grain.WEEK})
         if (entry.exclusive or family in _STAYS) and one.value != f"{PHRASE}{one.when}":
@@ -363,7 +363,7 @@ def _is_present_clause(text: str, first: tuple[str, RoughTime, bool] | None) -> 
     words = _language_of(text, ())
     read = " . ".join(" ".join(e.text for e in each) for each in sentences_of(text, {}, words))
     verbs = [any(is_finite(e, words) for e in each.split()) for each in _JOINTS.split(read)]
-    said = read_statements(text, {}) or _read_alone(text)
+    said = read_statements(text, {}) or _read_alone(text, current_attributes())
     if first and first[0] not in _ORIGINS and any(one.phase in _CHANGES for one in said):
         return True
     return sum(verbs) <= 1 and all(one.phase is not Phase.WAS for one in said)
