@@ -4,9 +4,8 @@ from typing import Final
 
 import pytest
 
-from canonry.canon.judging.conflicts import find_clash
-from canonry.language.reading.reading import read_statements
 from canonry.log.items.proposals import Grade
+from tests.domain.row_grades import grades_of_row
 
 NAMES: Final = """
 Ada
@@ -521,19 +520,11 @@ The war is over. | The war lasted three years.
 """.strip().splitlines()
 
 
-def graded(row: str) -> set[Grade]:
-    """The grades of the conflicts between the statements of two sentences."""
-    names = {name: f"{name}-1" for name in NAMES}
-    held, said = (read_statements(each.strip(), names) for each in row.split(" | "))
-    clashes = [find_clash(one, other) for one in held for other in said]
-    return {one.grade for one in clashes if one is not None and not one.ends_earlier}
-
-
 @pytest.mark.parametrize("row", EXCLUDING)
 def test_sentences_of_stories_that_exclude_each_other_contradict(row: str) -> None:
-    assert Grade.CONTRADICTION in graded(row)
+    assert Grade.CONTRADICTION in grades_of_row(row, NAMES)
 
 
 @pytest.mark.parametrize("row", COMPATIBLE)
 def test_sentences_of_stories_that_only_look_alike_are_compatible(row: str) -> None:
-    assert graded(row) == set()
+    assert grades_of_row(row, NAMES) == set()

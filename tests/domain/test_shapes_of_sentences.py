@@ -1,12 +1,14 @@
 """Clefts, inversions and opposite verbs, and lookalikes that exclude nothing."""
 
+import os
+import subprocess
+import sys
 from typing import Final
 
 import pytest
 
-from canonry.canon.judging.conflicts import find_clash
-from canonry.language.reading.reading import read_statements
 from canonry.log.items.proposals import Grade
+from tests.domain.row_grades import grades_of_row
 
 NAMES = ["Acme", "Ana", "Bo", "Cardiff", "Corvin", "Gull", "Ida", "Leeds", "Lena", "Petter"]
 NAMES += ["Rome", "Velm", "Zed"]
@@ -176,19 +178,35 @@ COMPATIBLE: Final = [
 ]
 
 
-def graded(row: str) -> set[Grade]:
-    """The grades of the conflicts between the statements of two sentences."""
-    names = {name: f"{name}-1" for name in NAMES}
-    held, said = (read_statements(each.strip(), names) for each in row.split(" | "))
-    clashes = [find_clash(one, other) for one in held for other in said]
-    return {one.grade for one in clashes if one is not None and not one.ends_earlier}
-
-
 @pytest.mark.parametrize("row", EXCLUDING)
 def test_the_same_deed_in_another_shape_contradicts_its_denial(row: str) -> None:
-    assert Grade.CONTRADICTION in graded(row)
+    assert Grade.CONTRADICTION in grades_of_row(row, NAMES)
 
 
 @pytest.mark.parametrize("row", COMPATIBLE)
 def test_another_deed_or_person_in_the_same_shape_is_compatible(row: str) -> None:
-    assert graded(row) == set()
+    assert grades_of_row(row, NAMES) == set()
+
+
+def test_every_process_reads_a_sentence_as_the_same_statements() -> None:
+    code = (
+        "import sys\n"
+        "from canonry.language.reading.reading import read_statements\n"
+        "for line in sys.stdin:\n"
+        "    for one in read_statements(line, {}): print(one.to_json())\n"
+    )
+    sentences = "\n".join(EXCLUDING).replace(" | ", "\n")
+    read = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            input=sentences,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+
+    assert len(read) == 1
+    assert "did:" in read.pop()

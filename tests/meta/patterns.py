@@ -12,7 +12,7 @@ from re import _constants as sre  # type: ignore[attr-defined] # the form of a p
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
-from canonry.language.reading import tokens
+from canonry.language.reading import rewriting, tokens
 from tests.meta.tree import PACKAGE
 
 USES: Final[dict[str, Callable[[Any, Any], object]]] = {
@@ -80,10 +80,10 @@ def compiled_patterns(value: Any, key: str = "") -> Iterator[tuple[str, re.Patte
 
 def members_of(table: dict[str, Any]) -> dict[str, Any]:
     """The members of a table, with those that it makes when they are first asked for."""
-    if table is tokens._PATTERNS:
-        written = (data.get(n, ()) for data in tokens._DATA.values() for n in ("cased", "rewrites"))
-        return {old: table[old] for old, _new in chain.from_iterable(written)}
-    if isinstance(table, tokens._Lazy):
+    if table is rewriting.PATTERNS:
+        sets = (each for code in tokens._DATA for each in tokens._REWRITES[code].values())
+        return {old: table[old] for rewrites in sets for old, _new in rewrites.rows}
+    if isinstance(table, rewriting.Lazy):
         return {code: table[code] for code in tokens._DATA}
     return table
 
@@ -104,7 +104,7 @@ def strays_in(path: Path) -> Iterator[int]:
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == tokens._Lazy.__name__:
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == rewriting.Lazy.__name__:
         yield from ast.walk(node)
     yield node
     for inner in ast.iter_child_nodes(node):

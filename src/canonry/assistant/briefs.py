@@ -282,9 +282,7 @@ async def _brief_scene(
     where = "".join(
         f"{part}. " for part in (row.get("when"), location and f"At {location.name}") if part
     )
-    more = " ".join(
-        each for each in (scene_context.scene.gm_notes, scene_context.scene.summary) if each
-    )
+    more = " ".join(e for e in (scene_context.scene.gm_notes, scene_context.scene.summary) if e)
     count = scene_context.narrative.total_turns
     status = scene_context.scene.status.value.capitalize()
     setting = f"{where}{status}, {count_in_words(count, 'turn')}. {more}".strip()

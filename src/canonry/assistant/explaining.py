@@ -101,10 +101,7 @@ async def _explain_why(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 def _evidence_links(containers: Iterable[Scene | Source]) -> tuple[Mapping[str, Any], ...]:
     """Return links to the scenes and documents of the evidence, each once."""
-    named = {
-        each.id: _source_title(each) if isinstance(each, Source) else each.title
-        for each in containers
-    }
+    named = {e.id: _source_title(e) if isinstance(e, Source) else e.title for e in containers}
     return tuple(ITEM_RESOURCE.link_to(each, title) for each, title in named.items())
 
 
@@ -417,9 +414,7 @@ def _what_happened(
     rows: dict[tuple[str, str, str], Row] = {}
     entries, every = written.entries, written.commit.entries
     made = {each.thing.id: each.thing for each in entries if isinstance(each, log.Made)}
-    again = [
-        effect_of(each) for each in every if isinstance(each, log.AudienceChanged | log.Withdrawn)
-    ]
+    again = [effect_of(e) for e in every if isinstance(e, log.AudienceChanged | log.Withdrawn)]
     again = ["restored" for each in every if isinstance(each, log.CallUndone)] or again
     parts = {each.text for each in made.values() if isinstance(each, SnippetDraft | TurnDraft)}
     stated = any(isinstance(each, FactDraft) for each in made.values())

@@ -33,7 +33,7 @@ async def tell(driver: ToolDriver, *claims: dict[str, Any] | str, **more: Any) -
 
 
 async def holds(driver: ToolDriver, name: str) -> set[str]:
-    """What holds of an entity now, in words."""
+    """Return the words of all that holds of an entity now."""
     shown = await driver.call("get", of=name, limit=50)
     return {row["says"] for row in (*shown.get("facts", ()), *shown.get("relations", ()))}
 

@@ -283,9 +283,7 @@ def _derive_entity(
     if content.derives_from is None:
         return
     archetype = context.find_entity(content.derives_from)
-    known = {
-        one.to_id for one in context.view.find_relations(entity, _DERIVES, "out") if not one.ended
-    }
+    known = {e.to_id for e in context.view.find_relations(entity, _DERIVES, "out") if not e.ended}
     if archetype.id not in {entity.derives_from, *known}:
         yield known_items.make_relation(
             context.new_id,

@@ -148,10 +148,7 @@ class _Proposing:
         )
         decisions = await judging.judge_all(candidates, repeat(position), self.asked.lower)
         seen = await judging.proposals_after(candidates)
-        entries = (
-            *(_with_judged_authority(each, judging.known) for each in entries),
-            *more.entries,
-        )
+        entries = (*(_with_judged_authority(e, judging.known) for e in entries), *more.entries)
         if self.asked.decides:
             entries = (*entries, *(entry for one in decisions for entry in one.entries))
             reads = reads.union(*(one.reads for one in decisions))
@@ -240,9 +237,7 @@ def _origin_of_turns(
     """Return the scene and turn of a proposal if all its cited turns belong to one scene."""
     cited = [played.get(one.ref) for one in asked.evidence if one.kind in _PLAYED]
     turns = [one for one in cited if isinstance(one, Turn)]
-    scene_ids = {one.scene_id for one in turns} | {
-        one.id for one in cited if isinstance(one, Scene)
-    }
+    scene_ids = {e.scene_id for e in turns} | {e.id for e in cited if isinstance(e, Scene)}
     scene = played.get(next(iter(scene_ids))) if len(scene_ids) == 1 else None
     if not isinstance(scene, Scene):
         return None, None

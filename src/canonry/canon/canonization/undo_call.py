@@ -167,9 +167,7 @@ class _UndoRun:
         """Return the entries that undo the call; none if all its effects are gone already."""
         written = [entry for commit in self.commits for entry in commit.entries]
         own_entries = [entry for entry in written if not isinstance(entry, log.CallUndone)]
-        self.made = {
-            entry.thing.id: entry.thing for entry in own_entries if isinstance(entry, log.Made)
-        }
+        self.made = {e.thing.id: e.thing for e in own_entries if isinstance(e, log.Made)}
         ids, state = (
             {one for entry in own_entries for one in ids_of(entry)},
             self.canon.store_of_all.state,

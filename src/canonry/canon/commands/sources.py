@@ -212,9 +212,7 @@ class _Ingestion:
                 self.first = await next_index(self.canon, source)
                 reads.add(snippets_key(source.id))
             missing = (each for each in batch if each.id not in known)
-            entries = tuple(
-                Made(thing=replace(each, index=self.first + each.index)) for each in missing
-            )
+            entries = tuple(Made(thing=replace(e, index=self.first + e.index)) for e in missing)
             return Change(entries=entries, reads=frozenset(reads))
 
         receipt = await commit_change(self.canon, caller, self.source.space, prepare_change)

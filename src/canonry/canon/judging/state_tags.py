@@ -594,9 +594,7 @@ def undo_tag(
     entries: list[Entry] = []
     new_changes: list[TagChange] = []
     for number, change in enumerate(gone):
-        others = [
-            one for one in kept if is_same_moment(one.moment, change.moment) and not one.holds
-        ]
+        others = [e for e in kept if is_same_moment(e.moment, change.moment) and not e.holds]
         displaced = ended_by(held.tag, pen.exclusive_groups, (o.tag for o in others))
         kept = [one for one in kept if one not in others or one.tag not in displaced]
         back = list(displaced)

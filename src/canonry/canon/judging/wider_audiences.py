@@ -177,9 +177,7 @@ class _SettlingState:
         before = self.make_view(self.before, viewer_of(viewer))
         ids = dict.fromkeys(_ids_touched(view, self.entries))
         found = (view.find_item(one) or before.find_item(one) for one in ids)
-        roots = (
-            view.find_entity(Reference(one.id)) if isinstance(one, Entity) else one for one in found
-        )
+        roots = (view.find_entity(Reference(e.id)) if isinstance(e, Entity) else e for e in found)
         affected = [one for one in roots if isinstance(one, Entity | Relation)]
         if joins_timelines(self.entries):
             kinds = RELATION_TYPES.values()

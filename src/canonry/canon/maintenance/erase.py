@@ -487,13 +487,9 @@ async def erase_items(
 
     async def prepare_change(new_id: NewId) -> Change:
         items = await canon.state.items_by_id(plan.targets)
-        tombstones = {
-            each.position: each for each in items.values() if isinstance(each, log.Tombstone)
-        }
+        tombstones = {e.position: e for e in items.values() if isinstance(e, log.Tombstone)}
         ended = [e for each in tombstones.values() for e in await _ending_entries(canon, each)]
-        gone = frozenset(
-            i for entry in ended if isinstance(entry, log.Erased) for i in entry.targets
-        )
+        gone = frozenset(i for e in ended if isinstance(e, log.Erased) for i in e.targets)
         left = tuple(target for target in plan.targets if target not in gone)
         if not left:
             return Change(entries=(), reads=frozenset())

@@ -333,9 +333,7 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
         if _has_beginning(e, window)
     ]
     if window.changes:
-        successors = {
-            i for each in statements.values() if (i := getattr(each, "superseded_by", None))
-        }
+        successors = {i for e in statements.values() if (i := getattr(e, "superseded_by", None))}
         others = await canon.space_scope(universe.id).items_by_id(
             successors - {each.item.id for each in items}
         )

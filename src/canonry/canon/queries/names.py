@@ -346,9 +346,7 @@ async def _by_word(
 ) -> list[StoredItem]:
     """Find items by the beginning of a later word of their names: Roke, Captain Roke."""
     inside = f" {wanted}"
-    found: list[StoredItem] = [
-        each for each in titled if any(inside in t for t in _titles_of(each))
-    ]
+    found: list[StoredItem] = [e for e in titled if any(inside in t for t in _titles_of(e))]
     if _includes_kind(kinds, Entity):
         query = EntityQuery(
             spaces=frozenset((space,)),

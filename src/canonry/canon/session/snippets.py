@@ -136,9 +136,7 @@ async def plan_quotes(canon: Canon, space: SpaceId, quoted: QuotedText) -> KeptQ
     known = await canon.space_scope(space).items_by_id((source.id, *(each.id for each in snippets)))
     if source.id not in known and (former := await _former_source(canon, space, quoted)):
         source, snippets = former, snippets_of(former, None, excerpts, section_max)
-        known = await canon.space_scope(space).items_by_id(
-            (source.id, *(each.id for each in snippets))
-        )
+        known = await canon.space_scope(space).items_by_id((source.id, *(e.id for e in snippets)))
     reads = set(map(item_key, (source.id, *(each.id for each in snippets))))
     first = known_index(snippets, known)
     if first is None:

@@ -288,8 +288,6 @@ def _address_book_contact(
                 unread[meant] = UnreadValue(value=first[meant], reason=seen.reason)
             else:
                 fields[meant] = seen.value
-    address = first.get("address") or ", ".join(
-        first[each] for each in _ADDRESS_PARTS if each in first
-    )
+    address = first.get("address") or ", ".join(first[e] for e in _ADDRESS_PARTS if e in first)
     fields |= {"address": address} if address else {}
     return (fields, unread) if fields.keys() & {"name", "email", "phone", "organization"} else None

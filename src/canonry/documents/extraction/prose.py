@@ -412,9 +412,7 @@ def till_of(lines: Sequence[LabelledLine]) -> FoundEntity | None:
     A list of expenses has a sum too, but neither a payment nor a time of the day.
     """
     context = agreements.context_of(list(lines))
-    shop = next(
-        (each.text.strip() for each in lines if not kinds.is_document_heading(each.text)), ""
-    )
+    shop = next((e.text.strip() for e in lines if not kinds.is_document_heading(e.text)), "")
     prices = [each for line in lines[:_ROWS_MAX] if (each := _priced(line.text, context))]
     named = shop and len(shop) <= _SHOP_MAX and not _NO_NAME.search(shop)
     timed = named and any(_CLOCK.search(line.text) for line in lines)

@@ -11,17 +11,9 @@ from typing import Any, Final
 
 from canonry.canon.ports.files import FileType, Reading, Record, Table
 from canonry.canon.session.snippets import SAID_TITLE
-from canonry.documents.extraction import kinds
+from canonry.documents.extraction import cards, kinds
 from canonry.documents.extraction.agreements import BETWEEN, CONTENT_MAX, SEARCHED_MAX, tidy_blanks
 from canonry.documents.extraction.bank_statements import of_services, statement_of
-from canonry.documents.extraction.cards import (
-    KINDS,
-    extract_address_book,
-    extract_cards,
-    extract_messages,
-    unquoted_text,
-    with_rest,
-)
 from canonry.documents.extraction.chats import extract_chat_lines, extract_chats
 from canonry.documents.extraction.prose import document_of, find_mismatches, till_of
 from canonry.documents.extraction.rows import (
@@ -417,12 +409,15 @@ def _find_entities(
     if exact := [each for each in reading.records if each.kind in _EXCHANGED]:
         return [
             FoundEntity(
-                entity_type=each.kind, fields=with_rest(each.fields), row=number, reasons=_EXACT
+                entity_type=each.kind,
+                fields=cards.with_rest(each.fields),
+                row=number,
+                reasons=_EXACT,
             )
             for number, each in enumerate(exact, 1)
         ]
-    if any(record.kind in KINDS for record in reading.records):
-        return extract_cards(reading.records)
+    if any(record.kind in cards.KINDS for record in reading.records):
+        return cards.extract_cards(reading.records)
     if reading.kind in _OBJECTS:
         # A list of words or numbers has no labels.
         return (
@@ -507,7 +502,7 @@ def _find_in_rows(
         several = reading.kind is not FileType.CSV and len(reading.tables) > 1
         name = (several and table.name) or ""
         named = untyped or type_of_list(name)
-        people = iter(()) if untyped else extract_address_book(table)
+        people = iter(()) if untyped else cards.extract_address_book(table)
         if (first := next(people, None)) is not None:
             yield from chain((first,), people)
         else:
@@ -522,10 +517,10 @@ def _is_form(reading: Reading) -> bool:
 
 def _find_messages(reading: Reading) -> Sequence[FoundEntity]:
     """Return messages; a text that is clearly a document, such as an invoice, is added."""
-    found = list(extract_messages(reading.records))
+    found = list(cards.extract_messages(reading.records))
     records = [record for record in reading.records if record.kind == "message"]
     for index, record in enumerate(records):
-        text = unquoted_text(record.fields.get("text", ""))[:SEARCHED_MAX]
+        text = cards.unquoted_text(record.fields.get("text", ""))[:SEARCHED_MAX]
         if paid := kinds.invoices_paid(f"{record.fields.get('subject', '')}\n{text}"):
             fields = {**found[index].fields, "invoice_reference": paid}
             found[index] = replace(found[index], fields=fields)

@@ -179,7 +179,7 @@ def _denied_actions(
     group, words = clause.group, clause.words
     named = any(one.is_named for one in (clause.subjects if group.passive else clause.objects))
     sure = not (group.negative or group.ended or subject.negative or group.ability or group.duty)
-    others, denials = words.denials.get(group.verb, ()) if sure else (), list[Statement]()
+    others, denials = sorted(words.denials.get(group.verb, ())) if sure else (), list[Statement]()
     deeds = (one for one in done if one.attribute.startswith(("does:", "did:")))
     for one in (one for one in deeds if one.holds and one.quantifier in {"", "all"}):
         marks = frozenset[str]() if named else one.qualifiers  # lost the final by a point

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, lru_cache
-from operator import methodcaller
 from typing import Any, ClassVar, Final, TypeAlias
 
 from canonry.language.reading import times
+from canonry.language.reading.rewriting import Lazy, Rewrites
 from canonry.language.texts.stems import stem_of
 from canonry.values.attributes.table import attribute_of_word, split_sides
 from canonry.values.data_files import read_toml
@@ -28,63 +28,27 @@ _DATA: Final[Mapping[str, Mapping[str, Any]]] = {
 """The table of each language as it is written."""
 
 
-class _Lazy(dict[str, Any]):
-    """Members that are made when they are first asked for: bench compare, start."""
-
-    def __init__(self, make: Callable[[str], object]) -> None:
-        self.make = make
-
-    def __missing__(self, key: str) -> Any:
-        return self.setdefault(key, self.make(key))
-
-
 _CLASS: Final = re.compile(r"\{([a-z]+)\}")
 """A class of words in a pattern, such as `{num}`, by its name in the table."""
 
-_FORM_PART: Final = re.compile(r"\\x[0-9a-f]{2}|\\.|\{[\d,]*\}|[?*+]\??|.")
-"""The parts of a pattern: escapes, repetitions, and single characters."""
-
-
-def literal_in(pattern: str) -> str:
-    """Return the longest text that each match of a pattern contains, by its form; "" if none."""
-    runs, depth, listed = [""], 0, False
-    for part in _FORM_PART.findall(pattern):
-        listed = part == "[" or (listed and part != "]")
-        depth += 0 if listed else (part == "(") - (part == ")")
-        if part == "|" and not (depth or listed):
-            return ""
-        if part[0] in "?*{" and not listed:
-            runs[-1] = runs[-1][:-1]
-        if depth or listed or len(part) > 1 or part in ")]?*+.^$":
-            runs.append("")
-        else:
-            runs[-1] += part
-    return max(runs, key=len)
-
-
-_CHANGES: Final = _Lazy(
+_REWRITES: Final = Lazy(
     lambda code: {
-        name: [
-            (literal_in(full), full, methodcaller("expand", new))
-            for old, new in _DATA[code].get(name, ())
-            for full in [_CLASS.sub(lambda named: _DATA[code]["classes"][named[1]], old)]
-        ]
+        name: Rewrites(
+            [
+                (_CLASS.sub(lambda named: _DATA[code]["classes"][named[1]], old), new)
+                for old, new in _DATA[code].get(name, ())
+            ]
+        )
         for name in ("cased", "rewrites", "periods")
     }
 )
-"""Patterns with a text that each match contains, and what replaces it, by language.
-
-`sub` would read a template again for each text. Few patterns of a language meet a text, and only
-these are compiled.
-"""
-_PATTERNS: Final = _Lazy(lambda pattern: re.compile(pattern))  # noqa: PLW0108 - the tests look here
-_FORMS: Final = _Lazy(
+_FORMS: Final = Lazy(
     lambda code: {
         name: re.compile("|".join(_DATA[code].get(name, ())) or r"(?!)")
         for name in ("drop", "abbreviations", "addresses")
     }
 )
-_DATE: Final = _Lazy(
+_DATE: Final = Lazy(
     lambda code: re.compile(
         times.date_form(_DATA[code]["months"], _DATA[code]["of"], _DATA[code].get("nth_days", ""))
     )
@@ -292,7 +256,7 @@ def word_table(code: str) -> WordTable:
     return WordTable(**members)
 
 
-_HOUR: Final = _Lazy(
+_HOUR: Final = Lazy(
     lambda code: re.compile(times.hour_form(word_table(code).half_days, word_table(code).numbers))
 )
 
@@ -308,8 +272,8 @@ class Token:
 def spell_out_periods(text: str, code: str) -> str:
     """Return a text with its periods from a first to a last day, and without hours of the day."""
     first, plain = text[:1], text[:1].lower() + text[1:].rstrip(" .")
-    for literal, old, new in _CHANGES[code]["periods"]:
-        plain = _PATTERNS[old].sub(new, plain) if literal in plain else plain
+    rewrites: Rewrites = _REWRITES[code]["periods"]
+    plain = rewrites.apply(plain)
     return first + plain[1:] if first.lower() == plain[:1] else plain[:1].upper() + plain[1:]
 
 
@@ -344,8 +308,7 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
     plain = plain.replace("\u2026", ".")
     plain = plain.replace('"', " ").replace("\u201c", " ").replace("\u201d", " ")
     plain = _with_names(plain, names, words, mask_name)
-    for literal, old, new in _CHANGES[words.code]["cased"]:
-        plain = _PATTERNS[old].sub(new, plain) if literal in plain else plain
+    plain = _REWRITES[words.code]["cased"].apply(plain)
     forms = _FORMS[words.code]
     plain = forms["addresses"].sub(lambda found: _mask_unknown(found[0], words, mask_name), plain)
     if "capital_nouns" not in words.flags:
@@ -356,10 +319,7 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
         idiom = forms["drop"].search(sentence.replace("@", " @ "))
         if not part.strip() or part.rstrip().endswith("?") or idiom:
             continue
-        for literal, old, new in _CHANGES[words.code]["rewrites"]:
-            if literal in sentence:
-                sentence = _PATTERNS[old].sub(new, sentence)
-        sentence = _POSSESSIVE.sub(" 's ", sentence)
+        sentence = _POSSESSIVE.sub(" 's ", _REWRITES[words.code]["rewrites"].apply(sentence))
         form, links = _DATE[words.code], words.sets["date_links"]
         sentence = times.with_dates(sentence, form, words.months, links, words.nth_days)
         sentence = times.with_hours(sentence, _HOUR[words.code], words.half_days, words.numbers)

@@ -4,14 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from canonry.canon.queries.listings import (
-    get_entity,
-    query_asserted,
-    query_entities,
-    query_snippets,
-    query_sources,
-    query_universes,
-)
+from canonry.canon.queries import listings
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require_item, require_universe
@@ -216,7 +209,7 @@ CHARACTERS_SHOWN: Final = 200_000
 
 async def _show_entity(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     entity_id = _id_of(variables, "entity_id", "entity")
-    found = await get_entity(canon, caller, entity_id, relations=False, history=False)
+    found = await listings.get_entity(canon, caller, entity_id, relations=False, history=False)
     return json.dumps(ENTITY(found.entity), ensure_ascii=False, indent=2)
 
 
@@ -251,7 +244,7 @@ def _named_speaker(turn: Turn, names: Mapping[str, str]) -> str:
 
 async def _show_source(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     source_id = _id_of(variables, "source_id", "source")
-    page = await query_snippets(canon, caller, source_id, limit=SNIPPETS_SHOWN, offset=0)
+    page = await listings.query_snippets(canon, caller, source_id, limit=SNIPPETS_SHOWN, offset=0)
     source = await require_item(canon, caller, Source, source_id)
     parts = [f"# {source.title}", *_texts_within(snippet.text for snippet in page.items)]
     left = page.total - (len(parts) - 1)
@@ -276,7 +269,7 @@ async def _show_timeline(canon: Canon, caller: Caller, variables: Mapping[str, s
     offset = 0
     for _ in range(2):
         query = EventQuery(level=CanonLevel.CANON, limit=EVENTS_SHOWN, offset=offset)
-        page = await query_asserted(canon, caller, query, universe_id=universe.id)
+        page = await listings.query_asserted(canon, caller, query, universe_id=universe.id)
         if page.total - offset <= EVENTS_SHOWN:
             break
         offset = page.total - EVENTS_SHOWN
@@ -312,7 +305,7 @@ RESOURCES: Final[tuple[Resource, ...]] = (
 
 
 async def _complete_universes(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
-    found = await query_universes(canon, caller, parent=None, **asked.page_read)
+    found = await listings.query_universes(canon, caller, parent=None, **asked.page_read)
     return asked.page_among([(each.id, each.name) for each in found.items], found.total)
 
 
@@ -324,16 +317,18 @@ async def _complete_scenes(canon: Canon, caller: Caller, asked: Completion) -> C
 
 
 async def _complete_entities(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
-    page = await query_entities(canon, caller, asked.entity_query(), universe_id=None)
+    page = await listings.query_entities(canon, caller, asked.entity_query(), universe_id=None)
     return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
 
 
 async def _complete_sources(canon: Canon, caller: Caller, asked: Completion) -> CompletionPage:
     """Return the sources of the universes that the caller may see, universe by universe."""
-    universes = await query_universes(canon, caller, parent=None, limit=SEARCHED_FIRST, offset=0)
+    universes = await listings.query_universes(
+        canon, caller, parent=None, limit=SEARCHED_FIRST, offset=0
+    )
     named: list[tuple[str, str]] = []
     for each in universes.items:
-        page = await query_sources(canon, caller, each.id, limit=SEARCHED_FIRST, offset=0)
+        page = await listings.query_sources(canon, caller, each.id, limit=SEARCHED_FIRST, offset=0)
         named += [(source.id, source.title) for source in page.items]
     return asked.page_of(named)
 

@@ -64,9 +64,7 @@ async def find_relations(
     page = await canon.state.relations(query)
     standing = [each for each in page.items if each.level in STANDING]
     found = await rank_relations(canon, spaces, text, standing)
-    return [_relation_passage(each) for each in found], {
-        each.relation.id: each.relation for each in found
-    }
+    return [_relation_passage(e) for e in found], {e.relation.id: e.relation for e in found}
 
 
 async def rank_relations(

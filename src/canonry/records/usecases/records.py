@@ -435,9 +435,7 @@ async def find_similar(
             read = await own.items_by_id(missing)
             entities |= {i: e for i, e in read.items() if isinstance(e, Entity)}
         missing = {m for e in entities.values() for m in e.members} - entities.keys()
-    asked = {
-        identifier_key(entity_type, each) for entity_type in texts for each in texts[entity_type]
-    }
+    asked = {identifier_key(entity_type, e) for entity_type in texts for e in texts[entity_type]}
     return SimilarEntities(
         entities=entities,
         roots={i: each for i, each in entities.items() if each.merged_into is None},

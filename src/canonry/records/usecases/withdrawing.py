@@ -300,9 +300,7 @@ async def _begin_withdrawal(canon: Canon, account: Account, *sources: Source) ->
     named = await _named_by_others(canon, account, contents, silent)
     nothing = silent.keys() - named.keys()
     gone = frozenset(i for i in nothing if nothing.issuperset(silent[i].members))
-    targets = await canon.space_scope(account.space).items_by_id(
-        {each.to_id for each in contents.edges}
-    )
+    targets = await canon.space_scope(account.space).items_by_id({e.to_id for e in contents.edges})
     work = _WithdrawalState(
         account=account, contents=contents, named=named, gone=gone, targets=targets
     )

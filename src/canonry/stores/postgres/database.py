@@ -14,13 +14,7 @@ from psycopg import AsyncConnection, AsyncCursor, errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from canonry.log.ports.world import (
-    RunningWork,
-    closed_store,
-    current_scope,
-    newer_store,
-    translate_errors,
-)
+from canonry.log.ports import world
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 
 CONTENDED: Final = (
@@ -42,7 +36,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
     """Return Canonry's error for an error of the driver."""
     match error:
         case PoolClosed():
-            return closed_store()
+            return world.closed_store()
         case PoolTimeout() | TooManyRequests() | errors.TooManyConnections():
             return Unavailable("store.busy", "All connections are in use. Try again.")
         case errors.QueryCanceled():
@@ -53,7 +47,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             message = "The role in postgres.url may not write to the database. Check its rights."
             return Unavailable("store.read-only", message)
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn():
-            return newer_store()
+            return world.newer_store()
         case psycopg.Error() if error.sqlstate == _FENCED:
             return moved_error()
         case UnicodeEncodeError():
@@ -69,7 +63,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
 
 
-translated_errors: Final = translate_errors((psycopg.Error, UnicodeEncodeError), as_canonry)
+translated_errors: Final = world.translate_errors((psycopg.Error, UnicodeEncodeError), as_canonry)
 
 
 def moved_error() -> Unavailable:
@@ -129,7 +123,7 @@ class Database:
         self._seconds: WeakKeyDictionary[PgConnection, int] = WeakKeyDictionary()
         self.ending: Final[list[Callable[[], Awaitable[None]]]] = []
         """Functions to await when the database is closed."""
-        self._work = RunningWork()
+        self._work = world.RunningWork()
         self.begin_work = self._work.begin_work
         self._pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
             self.url,
@@ -260,7 +254,7 @@ class Database:
 
         Rounded limits rarely change, so a connection seldom has to send one.
         """
-        call = current_scope()
+        call = world.current_scope()
         left = self._deadline if call is None else call.ends - asyncio.get_running_loop().time()
         seconds = next((each for each in _ROUNDED if each >= left), ceil(left))
         if self._seconds.get(db) != seconds:
@@ -297,7 +291,7 @@ def _bound_wait() -> Iterator[None]:
     A cancelled task waits until the server has stopped the statement, for which the driver allows
     ten seconds. A second cancellation makes the driver drop the connection.
     """
-    call, task = current_scope(), asyncio.current_task()
+    call, task = world.current_scope(), asyncio.current_task()
     if call is None or task is None:
         yield
         return

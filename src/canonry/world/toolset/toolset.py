@@ -36,16 +36,10 @@ from canonry.world.models.services import WorldServices
 from canonry.world.toolset import shapes, views
 from canonry.world.toolset.contract import contract_tool, published
 from canonry.world.toolset.views import REALM, TIE
-from canonry.world.usecases import lore
+from canonry.world.usecases import lore, speech
 from canonry.world.usecases.building import create_part
 from canonry.world.usecases.proposals.admission import list_proposals
 from canonry.world.usecases.proposals.outcomes import outcome_of
-from canonry.world.usecases.speech import (
-    WantedArc,
-    check_narration,
-    generate_arc,
-    parse_to_action_frame,
-)
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
 
 shapes.TABLE.kinds["new_exits"] = array(
@@ -283,7 +277,7 @@ LORE_TOOLS: Final[tuple[Tool, ...]] = (
 
 
 shapes.TABLE.kinds["arc_constraints"] = shapes.TABLE.make_object_kind(
-    "arc_wishes", partial(WantedArc, seed="")
+    "arc_wishes", partial(speech.WantedArc, seed="")
 )
 _WISHES: Final = shapes.TABLE.list_readings(shapes.TABLE.tools["generate-arc"]["takes"])
 _PLANNED: Final = shapes.TABLE.make_shape("planned")
@@ -292,8 +286,8 @@ _PLANNED: Final = shapes.TABLE.make_shape("planned")
 async def _generate_arc(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
     wishes = present_arguments(_WISHES, arguments)
-    wanted = wishes.get("constraints") or WantedArc(seed="")
-    arc, proposal = await generate_arc(canon, world, replace(wanted, seed=arguments["seed"]))
+    wanted = wishes.get("constraints") or speech.WantedArc(seed="")
+    arc, proposal = await speech.generate_arc(canon, world, replace(wanted, seed=arguments["seed"]))
     return _PLANNED(arc, proposal=proposal)
 
 
@@ -316,7 +310,7 @@ _CHECKED: Final = shapes.TABLE.make_shape(
 async def _check_text(
     then: WorldAt, text: str, player_id: str | None = None, location: str | None = None
 ) -> Reply:
-    found = await check_narration(then, text, player_id, location)
+    found = await speech.check_narration(then, text, player_id, location)
     shown = [_VIOLATION(each, span=_SPAN(each, text=text[each.start : each.end])) for each in found]
     return _CHECKED(found, violations=shown)
 
@@ -370,7 +364,7 @@ async def _can_cast(then: WorldAt, player: str, spell: str) -> Reply:
 TOOLS: Final[tuple[Tool, ...]] = (
     shapes.world_tool(
         "parse-to-action-frame",
-        parse_to_action_frame,
+        speech.parse_to_action_frame,
         Field({**_READ.schema, "$defs": {"ref": _REF.schema}}, _READ),
     ),
     *map(shapes.world_tool, ("classify-intent", "moderate-content")),

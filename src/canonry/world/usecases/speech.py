@@ -317,9 +317,7 @@ async def check_narration(
         raise not_in_world(then.id_of(location), WorldType.LOCATION)
     scene = await scene_of(then, found_location, player, text)
     found = find_violations(text, scene)
-    lore_spans = [
-        (each.start, each.end) for each in found if each.constraint is NarrationLimit.LORE
-    ]
+    lore_spans = [(e.start, e.end) for e in found if e.constraint is NarrationLimit.LORE]
     more = find_contradictions(text, scene)
     lore = [e for e in more if not any(s < e.end and e.start < end for s, end in lore_spans)]
     return sorted([*found, *lore], key=lambda v: (v.start, v.constraint))

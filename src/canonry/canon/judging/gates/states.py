@@ -44,16 +44,8 @@ from canonry.language.texts.stems import name_parts, query_stems, untitled_words
 from canonry.log.items.entities import Entity, EntityClass, all_names, family_of, normalised_name
 from canonry.log.items.facts import Axiom, Event, Relation
 from canonry.log.items.proposals import Proposal
+from canonry.log.schemas import narrative
 from canonry.log.schemas.identity_keys import PART_MARK, part_mark
-from canonry.log.schemas.narrative import (
-    DESCRIPTION,
-    NAME,
-    PROPERTY_PREFIX,
-    EntityType,
-    RelationType,
-    own_type,
-    relation_type,
-)
 from canonry.values.attributes.table import find_attribute
 from canonry.values.calendars.declaring import time_as_given
 from canonry.values.calendars.reckoning import GREGORIAN, span_of
@@ -246,7 +238,7 @@ def _is_order_missing(candidate: Candidate, relation: Relation, view: SliceView)
 
 def claimed_timelines(
     candidate: Candidate, content: RelationshipContent, view: SliceView
-) -> Iterator[tuple[RelationType, Entity, Entity, RelationTimeline]]:
+) -> Iterator[tuple[narrative.RelationType, Entity, Entity, RelationTimeline]]:
     """Yield the type, the ends and the timeline of a claimed relation, if both ends are known.
 
     A relation that began within the day or other span of the claim is the claimed one: the
@@ -255,7 +247,7 @@ def claimed_timelines(
     start, end = view.find_entity(content.from_entity), view.find_entity(content.to_entity)
     if start is None or end is None:
         return
-    kind, reported = relation_type(content.rel_type), content.properties
+    kind, reported = narrative.relation_type(content.rel_type), content.properties
     line = timeline_of(view, kind, start, end, candidate.moment, properties=reported)
     first, last = _claimed_span(candidate)
     if line.same is None and first < last:
@@ -287,8 +279,14 @@ def _conflicting_relations(timeline: RelationTimeline) -> Iterator[tuple[Relatio
 def _object_to_relation(
     relation: Relation, weight: Weight, message: str, authority: Authority
 ) -> Objection:
-    plain = Objection(weight=weight, rationale=message, authority=authority)
-    return replace(plain, conflicts=(relation.id,), conflicting=(relation.id,))
+    named = (relation.id,)
+    return Objection(
+        weight=weight,
+        rationale=message,
+        conflicts=named,
+        conflicting=named,
+        authority=authority,
+    )
 
 
 @make_gate(RelationshipContent)
@@ -316,7 +314,7 @@ def texts_asked(content: EntityContent) -> frozenset[str]:
     whole = frozenset(one for one in found if not one.startswith(PART_MARK))
     single = untitled_words(content.name)
     parts = name_parts(content.name).union(() if " " in single else (part_mark(single),))
-    return whole | parts if content.entity_type is EntityType.CHARACTER else whole
+    return whole | parts if content.entity_type is narrative.EntityType.CHARACTER else whole
 
 
 def find_known_entity(
@@ -354,12 +352,14 @@ def _doubts_about(
     entity: Entity, candidate: Candidate, content: EntityContent, view: SliceView
 ) -> Iterator[str]:
     """Yield what speaks against the claim meaning this entity, in words."""
-    kinds = [own_type(e.entity_type, e.properties) for e in (entity, content)]
+    kinds = [narrative.own_type(e.entity_type, e.properties) for e in (entity, content)]
     if entity.entity_type != content.entity_type or (all(kinds) and kinds[0] != kinds[1]):
         yield f"it is a {entity.shown_type}"
     elif entity.entity_class is not content.entity_class:
         yield "it is a kind" if entity.entity_class is EntityClass.ARCHETYPE else "it is no kind"
-    brought = all_names(entity.absorbed[NAME]) if NAME in entity.absorbed else ()
+    brought = (
+        all_names(entity.absorbed[narrative.NAME]) if narrative.NAME in entity.absorbed else ()
+    )
     if normalised_name(content.name) not in map(normalised_name, (entity.name, *brought)):
         yield "that is not its name now"
     held = state_tags.tags_held_at(entity, candidate.moment)
@@ -369,8 +369,8 @@ def _doubts_about(
     gone = [tag for tag in held if is_gone(tag)] if candidate.acts else []
     yield from (f"it is {tag}, but acts" for tag in gone if tag not in content.state_tags)
     for name in changed_fields(content, entity)[1]:
-        attribute = normal_tag(name.removeprefix(PROPERTY_PREFIX)).replace(" ", "_")
-        if name != DESCRIPTION and find_attribute(attribute).fixed:
+        attribute = normal_tag(name.removeprefix(narrative.PROPERTY_PREFIX)).replace(" ", "_")
+        if name != narrative.DESCRIPTION and find_attribute(attribute).fixed:
             yield f"it has another {attribute}"
     texts, named = (entity.description, content.description), query_stems(content.name)
     one, other = (set(query_stems(each)).difference(named) for each in texts)
