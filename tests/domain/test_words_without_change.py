@@ -135,6 +135,16 @@ def test_a_statement_in_the_speakers_own_name_is_read() -> None:
         "Ana came back from the underworld market.",
         "Bo was petrified of spiders.",
         "Ana was paralysed by fear.",
+        "The door nearly slammed shut.",
+        "Bo wants to kick the door in.",
+        "Bo sank into a chair.",
+        "The ship almost sank.",
+        "The guild nearly broke up.",
+        "Velm fell to the ground.",
+        "Bo fell to his knees.",
+        "Bo betrayed the guild.",
+        "Bo dreamed that he was no longer king.",
+        "Bo went down to the cellar.",
     ],
 )
 def test_a_figure_of_speech_kills_frees_and_heals_nobody(text: str) -> None:

@@ -133,3 +133,60 @@ async def test_nobody_holds_a_person_or_moves_a_place_by_taking_it() -> None:
 
     assert before[0] in await holds(driver, "Ivo")
     assert before[1] in await holds(driver, "Cave")
+
+
+async def test_what_is_open_is_not_locked_and_what_is_shut_is_not_open() -> None:
+    driver = await a_story()
+    await tell(driver, "The Cart is open", "The Cup is locked")
+
+    await tell(driver, "The Cart slammed shut", "The Cup is open")
+
+    assert (await driver.call("get", of="Cart"))["tags"] == ["closed"]
+    assert (await driver.call("get", of="Cup"))["tags"] == ["open"]
+
+
+async def test_a_sunk_ship_sails_again_only_after_it_was_raised() -> None:
+    driver = await a_story()
+    sails = {"kind": "event", "says": "The Cart sails to the Moor", "who": ["Cart"]}
+    await tell(driver, "The Cart sank")
+
+    doubted = await tell(driver, sails)
+    await tell(driver, "Divers raised the Cart from the sea")
+    allowed = await tell(driver, sails | {"says": "The Cart sails home"})
+
+    assert "Cart acts in it but is sunk then" in doubted["note"]
+    assert allowed["note"] == "Accepted 1 of 1."
+
+
+async def test_the_gift_of_something_used_up_is_pointed_out() -> None:
+    driver = await a_story()
+    await tell(driver, "Ivo ate the Cup", "Ivo sharpened the Axe")
+
+    reply = await tell(driver, "Ivo gave the Cup to Runa", "Ivo gave the Axe to Runa")
+
+    assert ["against" in row for row in reply["verdicts"]] == [True, False]
+    assert "Ivo ate the Cup (it is consumed)" in reply["note"]
+
+
+@pytest.mark.parametrize(
+    ("before", "says"),
+    [
+        ("Ivo is captain of the Cart", "Ivo is no longer captain"),
+        (tie("Ivo", "MEMBER_OF", "Foxes"), "The Foxes cast out Ivo"),
+        (tie("Ivo", "MEMBER_OF", "Foxes"), "The Foxes were disbanded"),
+        (tie("Ivo", "MEMBER_OF", "Foxes"), "Ivo defected to the Herons"),
+        ("The Foxes hold the Cave", "The Cave fell to the Herons"),
+        ("The Foxes and the Herons are allies", "The Foxes declared war on the Herons"),
+    ],
+)
+async def test_an_office_a_group_or_an_alliance_ends_by_its_plain_end(
+    before: Any, says: str
+) -> None:
+    driver = await a_story()
+    await tell(driver, before, "Runa is mayor of the Moor", tie("Runa", "MEMBER_OF", "Herons"))
+
+    reply = await tell(driver, says)
+
+    ended = before if isinstance(before, str) else "Ivo member of Foxes"
+    assert f"says: {ended}" in reply["note"]
+    assert await holds(driver, "Runa") == {"Runa is mayor of the Moor", "Runa member of Herons"}

@@ -1,6 +1,6 @@
-"""Find known items that a proposal repeats, and create new items."""
+"""Find known items that a proposal repeats, create new items, and fit statements to entities."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Self
@@ -10,12 +10,13 @@ from canonry.canon.judging.slices import SliceView
 from canonry.log.entries import Entry, Made
 from canonry.log.items.entities import Entity, EntityClass, EntityDraft, normalised_name
 from canonry.log.items.facts import Event, EventDraft, FactDraft, FactType, RelationDraft
-from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, STATE_TAGS
+from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX, STATE_TAGS, EntityType
 from canonry.values.audience import Audience
 from canonry.values.ids import EntityId, NewId, ObservationId, ProposalId, SceneId, SpaceId
 from canonry.values.moments import Instant, StoryPosition
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
+from canonry.values.statements import Phase, Statement
 
 
 def changed_fields(content: EntityContent, entity: Entity) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -199,3 +200,27 @@ make_event: Final = partial(
     _make_statement, EventDraft, label="event", time_ref=None, severity=SEVERITY_DEFAULT, causes=()
 )
 make_relation: Final = partial(_make_statement, RelationDraft, label="relation", since=None)
+
+
+_PEOPLE: Final = frozenset({EntityType.CHARACTER, EntityType.FACTION})
+_OBJECT_STATES: Final = frozenset({"broken", "destroyed", "not_working", "closed", "empty"})
+_BEGUN: Final = ("location", Phase.BEGINS)
+
+
+def fit_types(one: Statement, types: Mapping[str, str], *, buried: bool) -> Iterator[Statement]:
+    """Yield what can be said of such entities: nobody is in a guard, and no sword is dead."""
+    of, to = types.get(one.subject), types.get(str(one.value))
+    if of == EntityType.OBJECT and one.attribute == "burialplace":
+        one = replace(one, attribute="location", phase=Phase.BEGINS)
+    if (one.attribute, one.phase) == _BEGUN and to in _PEOPLE:  # tossed the ring to Moira
+        one = replace(one, attribute="holder")
+    eaten = one.value == "consumed" and one.phase is Phase.BEGINS
+    if of == EntityType.CHARACTER and (eaten or one.value == "destruction"):
+        one = replace(one, attribute="life", value="dead", phase=Phase.BEGINS)
+    wrecked = of == EntityType.CHARACTER and one.value in _OBJECT_STATES
+    damaged = wrecked and (one.phase is Phase.BEGINS or one.implied)
+    never = {"holder", "floating"} if of in _PEOPLE else set[str]()
+    never |= {"life"} if of == EntityType.OBJECT and buried else set[str]()
+    never |= {"freedom"} if of == EntityType.LOCATION else set[str]()
+    if one.attribute not in never and not damaged:
+        yield one

@@ -18,7 +18,7 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     end_of,
 )
-from canonry.canon.judging.known_items import Backing, id_for_owner
+from canonry.canon.judging.known_items import Backing, fit_types, id_for_owner
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.state_tags import (
     TagHeld,
@@ -42,7 +42,7 @@ from canonry.language.texts.stems import EPITHETS, find_names, is_part_of, with_
 from canonry.log.entries import Entry, FactRead
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
-from canonry.log.schemas.narrative import EntityType, relation_type
+from canonry.log.schemas.narrative import relation_type
 from canonry.values.attributes.table import (
     Attribute,
     AttributeTable,
@@ -143,10 +143,6 @@ def _with_new_date(said: Statement, view: SliceView) -> Iterator[Statement]:
             yield replace(asked, value=new)
 
 
-_PEOPLE: Final = frozenset({EntityType.CHARACTER, EntityType.FACTION})
-_OBJECT_STATES: Final = frozenset({"broken", "destroyed", "not_working", "closed", "empty"})
-_BEGUN: Final = ("location", Phase.BEGINS)
-_Types: TypeAlias = Mapping[str, str]
 _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
 """The properties of facts that document a state tag; they say nothing beyond the tag."""
 
@@ -249,25 +245,8 @@ def statements_of_fact(
         reported = tuple(said_by(by.id if by else SPEAKER if owned else "", read))
     types = {str(one.id): one.entity_type for one in about}
     buried = any(one.attribute == "burialplace" for one in reported)
-    fitting = (each for one in reported for each in _fit_types(one, types, buried=buried))
+    fitting = (each for one in reported for each in fit_types(one, types, buried=buried))
     return tuple(dict.fromkeys((*fitting, *statements_of_properties(others, about))))
-
-
-def _fit_types(one: Statement, types: _Types, *, buried: bool) -> Iterator[Statement]:
-    """Yield what can be said of such entities: nobody is in a guard, and no sword is dead."""
-    of, to = types.get(one.subject), types.get(str(one.value))
-    if of == EntityType.OBJECT and one.attribute == "burialplace":
-        one = replace(one, attribute="location", phase=Phase.BEGINS)
-    if (one.attribute, one.phase) == _BEGUN and to in _PEOPLE:  # tossed the ring to Moira
-        one = replace(one, attribute="holder")
-    eaten = one.value == "consumed" and one.phase is Phase.BEGINS
-    if of == EntityType.CHARACTER and (eaten or one.value == "destruction"):
-        one = replace(one, attribute="life", value="dead", phase=Phase.BEGINS)
-    dead = of == EntityType.OBJECT and buried and one.attribute == "life"
-    wrecked = of == EntityType.CHARACTER and one.value in _OBJECT_STATES
-    damaged = wrecked and (one.phase is Phase.BEGINS or one.implied)
-    if not dead and not damaged and not (one.attribute == "holder" and of in _PEOPLE):
-        yield one
 
 
 def _is_strange(form: str, names: Mapping[str, str]) -> bool:
@@ -512,8 +491,8 @@ def _keys_of_leaving(one: Statement, view: SliceView) -> set[str]:
     """Return the keys of what ends with a membership or a life, and of what it rests on."""
     keys: set[str] = set()
     named, roles = _resting_on(one)
-    who = entity_of(view, one.subject) if named else None
-    for member in family_of(who) if who else (one.subject,) if named else ():
+    who = entity_of(view, one.subject) if named or roles else None
+    for member in family_of(who) if who else (one.subject,) if named or roles else ():
         sides = (replace(one, attribute=n, value=member) for n in (*named, *roles))
         keys |= {each.value_key or "" for each in sides}
         keys |= {timeline_key(member, name) for name in named}
@@ -541,7 +520,8 @@ def _resting_on(one: Statement) -> tuple[tuple[str, ...], tuple[str, ...]]:
 @lru_cache(maxsize=1024)  # searches the whole table of attributes
 def _names_resting(end: str, table: AttributeTable) -> tuple[tuple[str, ...], tuple[str, ...]]:
     named = tuple(each.name for each in table.attributes.values() if end in each.rests_on)
-    roles = word_table("en").sets["roles"] if end in table.families["role"].rests_on else ()
+    roles = {end.removeprefix("is:")} if end.startswith("is:") else set[str]()
+    roles |= word_table("en").sets["roles"] if end in table.families["role"].rests_on else set()
     return named, tuple(f"role:{word}" for word in roles)
 
 
@@ -550,8 +530,10 @@ def rests_on(had: Statement, left: Statement) -> bool:
 
     Nobody holds a destroyed object, but a person can be in a destroyed place.
     """
-    entry = find_attribute(had.attribute)
-    if _end_of_others(left) not in entry.rests_on or not had.holds_then or left.holds_then is None:
+    entry, end = find_attribute(had.attribute), _end_of_others(left)
+    office = had.attribute.startswith("role:") and end == had.attribute.replace("role:", "is:")
+    resting = office or end in entry.rests_on
+    if not resting or not had.holds_then or left.holds_then is None:
         return False
     sides = (had.value,) if left.phase is Phase.ENDS else (had.subject, had.value)
     return left.subject in (sides[:1] if entry.containment else sides)

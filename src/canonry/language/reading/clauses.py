@@ -12,7 +12,7 @@ from canonry.language.reading.figures import UNREAD, is_number, is_plural, numbe
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, VerbGroup
 from canonry.language.reading.nominals import read_nominal, split_list
 from canonry.language.reading.times import parts_of
-from canonry.language.reading.tokens import Token, WordTable, verb_of
+from canonry.language.reading.tokens import Token, WordTable, is_finite, verb_of
 from canonry.language.reading.verb_groups import GroupReader
 from canonry.language.reading.verb_rules import MOTION
 from canonry.values.attributes.table import implied_by
@@ -176,8 +176,11 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
             continue
         named = at == 1 and bool(tokens[0].name) and base in words.verbs  # the Bergs own the car
         named = named and (words.words.get(after) == "the" or after == "@")
-        plural = named or is_plural(tokens[:at], words)
-        if form == "base" and at + 1 < len(tokens) and not plural:
+        later = [one.text for one in tokens[at + 1 :]]
+        group = at == len(("the", "Wolves")) and bool(tokens[1].name)  # whose verb is the only one
+        group = group and not any(is_finite(one, words) for one in later)
+        plural = named or group or is_plural(tokens[:at], words)
+        if form == "base" and later and not plural:
             continue
         if base in words.verbs or words.has_word("common", base) or form in {"past", "participle"}:
             light = takewhile(lambda one: _is_light(one, words), reversed(tokens[1:at]))

@@ -439,10 +439,14 @@ def _ended_in_passing(
     moved = moved and (item is None or item.entity_type != EntityType.LOCATION)
     if moved and had.holds_then and left.holds_then:
         return (weight, "it is in one place at a time")
+    if order is Order.LATER and held.attribute == "condition" and rests_on(claim, held):
+        return (Weight.WARNS, f"it is {held.value}")
     if not rests_on(had, left):
         return None
     if left.phase is not Phase.ENDS:
         return (weight, f"it ends when somebody or something is {left.value}")
+    if left.attribute.startswith("is:"):
+        return (weight, "it ends with the office")
     found = _is_of_group(had, left, entry, view)
     return (weight, "it ends with the membership") if found else None
 
