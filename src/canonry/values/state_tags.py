@@ -10,11 +10,7 @@ EXCLUSIVE_PREFIXES: Final = ("at_",)
 """At most one tag with each prefix holds at a time: nobody is in two locations."""
 
 _GONE: Final = frozenset({("life", "dead"), ("condition", "destroyed"), ("condition", "consumed")})
-HELPLESS: Final = {
-    ("wakefulness", "unconscious"),
-    ("affliction", "petrified"),
-    ("floating", "sunk"),
-}
+HELPLESS: Final = {"wakefulness:unconscious", "affliction:petrified", "floating:sunk"}
 """The meanings of tags with which somebody can hardly act."""
 
 

@@ -174,13 +174,11 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
         opens = any(words.has_word(each, after) for each in words.openers) or after in words.modals
         if form == "s" and opens and not tokens[at - 1].name:  # the city walls are old
             continue
-        named = at == 1 and bool(tokens[0].name) and base in words.verbs  # the Bergs own the car
-        named = named and (words.words.get(after) == "the" or after == "@")
-        later = [one.text for one in tokens[at + 1 :]]
-        group = at == len(("the", "Wolves")) and bool(tokens[1].name)  # whose verb is the only one
-        group = group and not any(is_finite(one, words) for one in later)
-        plural = named or group or is_plural(tokens[:at], words)
-        if form == "base" and later and not plural:
+        named = at in {1, 2} and bool(tokens[at - 1].name) and (at > 1 or base in words.verbs)
+        alone = at > 1 and not any(is_finite(one.text, words) for one in tokens[at + 1 :])
+        named = named and (alone or words.words.get(after) == "the" or after == "@")
+        plural = named or is_plural(tokens[:at], words)  # the Bergs own the car
+        if form == "base" and at + 1 < len(tokens) and not plural:
             continue
         if base in words.verbs or words.has_word("common", base) or form in {"past", "participle"}:
             light = takewhile(lambda one: _is_light(one, words), reversed(tokens[1:at]))

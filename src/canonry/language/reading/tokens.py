@@ -115,7 +115,6 @@ class WordTable:
     kinds: Mapping[str, frozenset[str]]
     same: Mapping[str, frozenset[str]]
     denials: Mapping[str, frozenset[str]]
-    moves: Mapping[str, frozenset[str]]
     bound: Mapping[str, tuple[tuple[str, ...], ...]]
     verbs: Mapping[str, tuple[tuple[str, ...], ...]]
     follows: Mapping[str, tuple[tuple[str, ...], ...]]

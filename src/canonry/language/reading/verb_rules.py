@@ -47,8 +47,6 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
             lasting = group.past and not clause.when  # was married to, and may have wed long ago
             ends["s"] = [about]
             rules = [(*one[:3], "is") if lasting else one for one in alike]
-    elif words.has_word("movements", verb):
-        rules = _move_rules(clause, rules, ends)
     causes = (*(ends["s"] if passive else clause.subjects), *ends.get("with", ()))
     rules = _literal_rules(rules, causes, words)
     nobody = not group.perfect and any(one.negative for one in clause.subjects)
@@ -112,17 +110,6 @@ def _rule_ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
     if not clause.objects and len(others) == 1:  # A and B married
         ends["each"] = [*others]
     return ends
-
-
-def _move_rules(
-    clause: Clause, rules: Sequence[Rule], ends: dict[str, list[ClauseEnd]]
-) -> Sequence[Rule]:
-    """Return the rules of a move for the kind of what is left and entered."""
-    for one in (*ends.get("from", ()), *ends.get("to", ())):
-        head = one.last_word if isinstance(one, Nominal) else ""
-        for name in clause.words.moves.get(head, ()):
-            return ((name, "s", "to", "begins"), (name, "s", "from", "ends"))
-    return rules
 
 
 def _rule_owners(owner: str, ends: dict[str, list[ClauseEnd]]) -> list[ClauseEnd]:

@@ -533,7 +533,7 @@ def _object_to_dead(
 ) -> Iterator[Objection]:
     now = candidate.moment
     for tag, change in state_tags.tags_held_at(entity, now).items():
-        gone, helpless = is_gone(tag), acts and tag_meaning(tag) in HELPLESS
+        gone, helpless = is_gone(tag), acts and ":".join(tag_meaning(tag) or ()) in HELPLESS
         if not (gone or helpless) or is_same_scene(now, change.moment):
             continue
         held = state_tags.held_tag_of(view, entity, change)
