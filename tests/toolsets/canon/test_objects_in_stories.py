@@ -190,3 +190,46 @@ async def test_an_office_a_group_or_an_alliance_ends_by_its_plain_end(
     ended = before if isinstance(before, str) else "Ivo member of Foxes"
     assert f"says: {ended}" in reply["note"]
     assert await holds(driver, "Runa") == {"Runa is mayor of the Moor", "Runa member of Herons"}
+
+
+@pytest.mark.parametrize(
+    ("before", "says"),
+    [
+        ("Ivo has 27 hit points", "Ivo is down to 12 hit points"),
+        ("Ivo has 27 HP", "Ivo dropped to 0 hit points"),
+        ("Ivo has 3 hit points", "Ivo is healed to 20 HP"),
+        ("The Foxes are 500 strong", "The Foxes are 300 strong"),
+        ("Ivo has 12 arrows", "Ivo has 11 arrows remaining"),
+        ("Ivo has 12 arrows", "Ivo is down to his last arrow"),
+        ("Ivo is level 4", "Ivo reached level 5"),
+        ("Ivo knows the password", "Ivo forgot the password"),
+        ("Ivo is 30 years old", "Ivo is 31 years old"),
+    ],
+)
+async def test_a_later_number_of_a_game_ends_the_earlier(before: str, says: str) -> None:
+    driver = await a_story()
+    about = "Foxes" if "Foxes" in says else "Ivo"
+    await tell(driver, before)
+
+    await tell(driver, says)
+
+    assert await holds(driver, about) == {says}
+
+
+@pytest.mark.parametrize("says", ["Ivo is down to business", "Ivo nearly dropped to 0 hit points"])
+async def test_words_like_a_number_of_a_game_end_none(says: str) -> None:
+    driver = await a_story()
+    await tell(driver, "Ivo has 27 hit points")
+
+    await tell(driver, says)
+
+    assert "Ivo has 27 hit points" in await holds(driver, "Ivo")
+
+
+async def test_an_age_that_falls_is_a_possible_conflict() -> None:
+    driver = await a_story()
+    await tell(driver, "Ivo is 30 years old", when="1450-01-01")
+
+    reply = await tell(driver, "Ivo is 25 years old", when="1451-01-01")
+
+    assert "Ivo is 30 years old (Ivo was older before)" in reply["note"]

@@ -397,6 +397,8 @@ def _number_clash(case: _Case) -> StatementClash | None:
     if not before or not same:
         return None
     priced = paid and min(one.low, other.low) > 0  # nothing is free in any money
+    if case.entry.name == "age" and case.order is Order.LATER and other.high < one.low:
+        return StatementClash(grade=Grade.POSSIBLE, reason=f"{subject} was older before.")
     soft = priced or coins or _figures_apart(one, other)
     return None if soft is None else case.make_clash(reason, soft=soft or case.entry.soft)
 
