@@ -29,7 +29,7 @@ async def tell(driver: ToolDriver, *claims: dict[str, Any] | str, **more: Any) -
     title = f"Scene {await driver.heads()}"
     await driver.call("tell", scene=title, turns=[{"by": "gm", "text": title}], **more)
     facts = [{"kind": "fact", "says": one} if isinstance(one, str) else one for one in claims]
-    return await driver.call("propose", claims=facts, evidence=[title])
+    return await driver.call("propose", claims=facts, evidence=[title]) if claims else {}
 
 
 async def holds(driver: ToolDriver, name: str) -> set[str]:
@@ -233,3 +233,48 @@ async def test_an_age_that_falls_is_a_possible_conflict() -> None:
     reply = await tell(driver, "Ivo is 25 years old", when="1451-01-01")
 
     assert "Ivo is 30 years old (Ivo was older before)" in reply["note"]
+
+
+@pytest.mark.parametrize(
+    ("when", "shown"),
+    [
+        ("later that day", "1 September 1450"),
+        ("later the same day", "1 September 1450"),
+        ("später am selben Tag", "1 September 1450"),
+        ("in the winter", "winter of 1450"),
+        ("in spring", "spring of 1451"),
+        ("in December", "December 1450"),
+        ("a year and a day later", "2 September 1451"),
+        ("after a year and a day", "2 September 1451"),
+        ("two years and three months later", "December 1452"),
+        ("ein Jahr und einen Tag später", "2 September 1451"),
+        ("un an et un jour plus tard", "2 September 1451"),
+        ("un año y un día después", "2 September 1451"),
+    ],
+)
+async def test_a_new_scene_of_a_story_plays_later(when: str, shown: str) -> None:
+    driver = await a_story()
+    await tell(driver, when="1450-09-01")
+
+    await driver.call("tell", scene="Next", when=when, turns=[{"by": "gm", "text": "It is so."}])
+
+    assert (await driver.call("get", of="Next"))["when"] == shown
+
+
+@pytest.mark.parametrize("when", ["Monday and Tuesday", "many and more", "the dead and gone"])
+async def test_words_that_only_have_an_and_are_no_time(when: str) -> None:
+    driver = await a_story()
+    await tell(driver, when="1450-09-01")
+
+    error = await driver.refused("tell", scene="Next", when=when, turns=[{"by": "gm", "text": "x"}])
+
+    assert "is not a time" in error["message"]
+
+
+async def test_an_unknown_scene_is_named_as_such() -> None:
+    driver = await a_story()
+    await tell(driver, when="1450-09-01")
+
+    error = await driver.refused("get", of="Ivo", at="The Feast")
+
+    assert error["message"].startswith("No scene has the title 'The Feast', and /at is not a time.")

@@ -346,10 +346,9 @@ async def transfer_quantity(
             raise Conflict("relation.to-itself", message, conflicts=[giver.id, taker.id, item.id])
         reads = await lookup.require_evidence(canon, caller, space, transfer.evidence)
 
-        def find_owners(view: SliceView) -> list[Relation]:
-            return list(view.find_relations(item, _OWNS, "in"))
-
-        owners, rested_on = await apply_rule(canon, space, find_owners)
+        owners, rested_on = await apply_rule(
+            canon, space, lambda view: list(view.find_relations(item, _OWNS, "in"))
+        )
         given, taken = (_holding_of(transfer, owners, each) for each in (giver, taker))
         authority = transfer.authority
         higher = [each.id for each in given.relations if not may_end(authority, each.authority)]

@@ -579,14 +579,15 @@ async def _viewpoint_fields(
     """Read a time, or the name or id of a scene."""
     try:
         at = await read_valid_time(canon, caller, text, item, path="/at", end_of_day=True)
-    except InvalidInput:
+    except InvalidInput as error:
         space = SpaceId("") if item is None else item.space
         try:
             scene = await find_named(canon, caller, space, text, (Scene,), path="/at")
         except (InvalidInput, NotFound):
             scene = None
         if not isinstance(scene, Scene):
-            raise
+            message = f"No scene has the title {text!r}, and {error.message}"
+            raise InvalidInput(error.code, message, path="/at") from error
         return {"at": moment_of(scene), "scene": scene}
     return {"at": moment_at(at)}
 

@@ -83,6 +83,8 @@ async def read_with_calendar(
             present = RoughTime(start=canon.clock.now())
         if present is None:
             raise
+        ahead = isinstance(item, Story) and abs(canon.clock.now() - present.start) > _OWN_TIME
+        toward = 1 if ahead else toward  # the next scene of a story plays later
         present = replace(
             present, toward=(toward or 0) if isinstance(item, Scene) else toward or -1
         )

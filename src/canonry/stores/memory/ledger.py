@@ -166,12 +166,10 @@ class MemoryLedger(Ledger):
             store.append_commit(sealed, None if item.predicted is None else touched, commit)
         return group.outcomes[0]
 
-    def _find_sealed(self, commit_id: CommitId) -> Sealed | None:
-        return next((s for log in self._store.log.values() for s in log if s.id == commit_id), None)
-
     @override
     async def find_commit(self, commit_id: CommitId) -> Commit | None:
-        sealed = self._find_sealed(commit_id)
+        logs = self._store.log.values()
+        sealed = next((one for log in logs for one in log if one.id == commit_id), None)
         return None if sealed is None else unseal(sealed)
 
     @override

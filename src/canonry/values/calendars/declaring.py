@@ -204,6 +204,7 @@ _LAST: Final = parse_instant(f"{YEAR_MAX:+07}-12-31T23:59:59.999999Z")
 _EXAMPLE: Final = parse_instant("1402-03-03T00:00:00Z")
 _ISO_DAY: Final = re.compile(r"([+-]\d{6}-\d\d|\d{4}-\d\d)(-\d\d)?", re.ASCII)
 _DAY_OF_MONTH: Final = re.compile(r"(?:am |le |el )?(\d\d?)\.?(?: de)? ([a-z]+)")
+_AND: Final = re.compile(r" (?:and|und|et|y|e|en) ")
 _RFC: Final = re.compile(r"(?:[+-]\d{6}|\d{4})-\d\d-\d\dt[\d:.z+-]+", re.ASCII)
 
 
@@ -237,7 +238,7 @@ def read_rough_time(
         failed, found = error, None
     if found is None:
         found = read_phrase(text, calendar, base, partial(_date_or_none, calendar, start))
-    if found is None:
+    if (found := found or _read_sum(folded_text, calendar, base)) is None:
         raise failed
     if found.counted and start is None:
         example = time_in_words(_EXAMPLE if calendar.months else calendar.begins, calendar)
@@ -305,6 +306,20 @@ def _date_or_none(calendar: Calendar, start: RoughTime | None, text: str) -> Rou
         return _read_date(text, calendar, start, "")
     except InvalidInput:
         return None
+
+
+def _read_sum(text: str, calendar: Calendar, start: RoughTime) -> RoughTime | None:
+    """Read two spans of a phrase one after the other: `a year and a day later`."""
+    first, *rest = _AND.split(text, maxsplit=1)
+    words = " ".join(rest).split()
+    tails = [(f"{first} {' '.join(words[-size:])}", " ".join(words)) for size in (1, 2)]
+    heads = [(first, f"{each} {' '.join(words)}") for each in first.split()[:1]]
+    for big, small in (*tails, *heads) if words and " " in first else ():
+        then = read_phrase(small, calendar, start, lambda _: None)
+        found = then and read_phrase(big, calendar, then, lambda _: None)
+        if then and found:
+            return replace(found, grain=then.grain)  # as exact as the shorter span
+    return None
 
 
 def unreadable_time(calendar: Calendar, path: str) -> InvalidInput:

@@ -243,7 +243,8 @@ def _count_from(meanings: dict[str, Any], start: RoughTime, calendar: Calendar) 
     before_dawn = not unit and [each for each in meanings if each in _ORDERED][:1] == ["way"]
     in_hour = unit in _SPANS and unit != "day" and meanings.keys() & {"part", "clock"}
     several = len(meanings.keys() & {"lead", "way", "same", "now", "days"}) > 1
-    lost = ("then" in meanings and part is None) or (count is not None and not sign)
+    lost = "then" in meanings and part is None and "same" not in meanings  # later that day
+    lost = lost or (count is not None and not sign)
     if before_dawn or in_hour or several or lost or "decades" in meanings:
         return None
     move = meanings.get("days", (sign or 0) * (1 if count is None else count))

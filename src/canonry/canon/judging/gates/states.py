@@ -63,7 +63,7 @@ from canonry.values.state_tags import (
     normal_tag,
     tag_meaning,
 )
-from canonry.values.statements import Phase, Statement
+from canonry.values.statements import Phase
 
 
 @make_gate()
@@ -511,21 +511,14 @@ def _living_ids(content: Content, view: SliceView, *, deeds: bool = True) -> fro
         for one in statements
         if not one.implied and (one.holds_then or (dated and one.holds and one.phase is Phase.WAS))
         if deeds or not all(each[-3:] == "_BY" for each in find_attribute(one.attribute).relations)
-        for each in _living_ends(one)
-        if each not in past
+        for end, each in (("subject", one.subject), ("value", one.value))
+        if end in find_attribute(one.attribute).living and isinstance(each, str)
+        if each not in past and not (end == "subject" and one.attribute.startswith(_SUFFERED))
     )
 
 
 _SUFFERED: Final = "does:be_"
 """The beginning of attributes for an action done to the subject, such as `does:be_mourn`."""
-
-
-def _living_ends(statement: Statement) -> Iterator[str]:
-    living = find_attribute(statement.attribute).living
-    if "subject" in living and not statement.attribute.startswith(_SUFFERED):
-        yield statement.subject
-    if "value" in living and isinstance(statement.value, str):
-        yield statement.value
 
 
 def _object_to_dead(
@@ -562,33 +555,26 @@ def actor_present(
     location = None if content.location is None else view.find_entity(content.location)
     if location is None:
         return
-    for reference in content.actors:
-        actor = view.find_entity(reference)
-        scene = candidate.scene
-        here = () if scene is None or scene.location_ref != location.id else scene.participants
-        if actor is not None and actor.id not in here:
-            yield from _object_to_elsewhere(candidate.moment, actor, location, view)
-
-
-def _object_to_elsewhere(
-    now: Moment, actor: Entity, location: Entity, view: SliceView
-) -> Iterator[Objection]:
-    for relation in standing_relations(view, actor, LOCATED_IN, now):
-        there = view.find_entity(Reference(relation.to_id))
-        if there is None or is_same_scene(now, relation.moment):
-            continue
-        if is_within(there, location, view) or is_within(location, there, view):
-            continue
-        stays = relation.ended and relation.superseded_by is None  # somebody said until when
-        left = order_of(now, relation.moment) is Order.LATER and not stays
-        was, then = ("was", "before") if left else ("is", "then")
-        yield Objection(
-            weight=Weight.WARNS if left else Weight.CONTRADICTS,
-            rationale=f"{actor.name} acts in {location.name} but {was} in {there.name} {then}",
-            conflicts=(relation.id,),
-            conflicting=() if left else (relation.id,),
-            authority=relation.authority,
-        )
+    scene, now = candidate.scene, candidate.moment
+    here = () if scene is None or scene.location_ref != location.id else scene.participants
+    actors = [view.find_entity(reference) for reference in content.actors]
+    for actor in (one for one in actors if one is not None and one.id not in here):
+        for relation in standing_relations(view, actor, LOCATED_IN, now):
+            there = view.find_entity(Reference(relation.to_id))
+            if there is None or is_same_scene(now, relation.moment):
+                continue
+            if is_within(there, location, view) or is_within(location, there, view):
+                continue
+            stays = relation.ended and relation.superseded_by is None  # somebody said until when
+            left = order_of(now, relation.moment) is Order.LATER and not stays
+            was, then = ("was", "before") if left else ("is", "then")
+            yield Objection(
+                weight=Weight.WARNS if left else Weight.CONTRADICTS,
+                rationale=f"{actor.name} acts in {location.name} but {was} in {there.name} {then}",
+                conflicts=(relation.id,),
+                conflicting=() if left else (relation.id,),
+                authority=relation.authority,
+            )
 
 
 @make_gate(EventContent)
