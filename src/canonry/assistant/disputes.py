@@ -121,10 +121,8 @@ def _type_in_words(text: str) -> str:
 async def _replace_ids(context: CallContext, note: str) -> str:
     """Return a sentence with the texts of items in place of their ids."""
     note = _type_in_words(_BESIDE.sub("", note))
-    found = (
-        await context.canon.caller_scope(context.caller).items_by_id(_ID.findall(note))
-    ).values()
-    rows = await rows_of(context, found)
+    scope = context.canon.caller_scope(context.caller)
+    rows = await rows_of(context, (await scope.items_by_id(_ID.findall(note))).values())
     texts = {row["id"]: (row.get("says") or row.get("name", "")).rstrip(".") for row in rows}
     return _ID.sub(lambda one: f'"{texts.get(one[0]) or one[0]}"', note)
 

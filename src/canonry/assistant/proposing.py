@@ -41,7 +41,7 @@ from canonry.assistant.reviewing import judge_waiting, outcomes_of
 from canonry.assistant.rows import Row, cut_text, rows_of, without_empty
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.undoing import what_items_say
-from canonry.assistant.wording import CHANGING, COUNTED, HINTS, OUTCOMES
+from canonry.assistant.wording import CHANGING, COUNTED, HINTS, OUTCOMES, RENAMING
 from canonry.canon.canonization.decide_proposals import KNOWN, ProposalVerdict, verdict_on
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import ProposeRequest, propose_changes
@@ -303,11 +303,8 @@ async def _claim_in_account(
     dry = {**arguments, "dry_run": True}
     if own:  # an error writes nothing, so that all claims are tried first
         unknown = [n for n in new.values() if not await is_entity(context, claims[n]["name"])]
-        first = (
-            judged_numbers
-            if "retcon" in {claims[n]["kind"] for n in judged_numbers}
-            else [*unknown, *judged_numbers]
-        )
+        retcons = any(claims[n]["kind"] == "retcon" for n in judged_numbers)
+        first = judged_numbers if retcons else [*unknown, *judged_numbers]
         with renumber_errors(first):
             judged = await _propose_judged(context, [claims[n] for n in first], dry)
         judged["verdicts"] = judged["verdicts"][-len(judged_numbers) :]
@@ -370,9 +367,8 @@ async def _propose_judged(
         )
         proposals = await propose_changes(canon, derive_step(caller, "propose"), space, asked)
     verdicts = list(map(verdict_on, proposals))
-    ended = await canon.caller_scope(caller).items_by_id(
-        one["id"] for each in verdicts for one in each.ends
-    )
+    ends = [one["id"] for each in verdicts for one in each.ends]
+    ended = await canon.caller_scope(caller).items_by_id(ends)
     later = {i for i, each in ended.items() if context.canon.viewpoint.may_show(each)}
     reply = _verdict_reply(claims, verdicts, later, written=decides and not dry)
     if await _may_change(context, verdicts):
@@ -394,6 +390,9 @@ async def _propose_judged(
     if reading.mentions:
         new = [{} if row.get("id") in known else row for row in reply["verdicts"]]
         hints = [*await hints_on_links(reading, meant, cited_by, new), *hints]
+    new_names = [(e, RENAMING.search(e["says"])) for e in meant if e["kind"] == "fact"]
+    renamed = [(e.get("about", e["says"].split())[0], found[1]) for e, found in new_names if found]
+    hints += [HINTS["renamed"].format(*each) for each in renamed]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
 

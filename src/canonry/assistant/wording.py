@@ -26,6 +26,7 @@ VALUES, DONE, ID_LISTS = (_TABLE[e] for e in ("values", "done", "listed"))
 _SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
 _OF_GAMES: Final = re.compile("|".join(map(re.escape, sorted(_SENTENCES, key=len, reverse=True))))
 CHANGING: Final = re.compile(rf"\b(?:{_TABLE['changing']})\b", re.IGNORECASE)
+RENAMING: Final = re.compile(rf"\b(?:{_TABLE['renaming']})((?:[A-ZÀ-Þ][\w'-]*(?: (?=[A-ZÀ-Þ]))?)+)")
 _MEMBERS: Final = frozenset({"audience", "authority", "for", "more_known_to", "rule"})
 
 

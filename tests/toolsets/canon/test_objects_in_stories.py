@@ -278,3 +278,33 @@ async def test_an_unknown_scene_is_named_as_such() -> None:
     error = await driver.refused("get", of="Ivo", at="The Feast")
 
     assert error["message"].startswith("No scene has the title 'The Feast', and /at is not a time.")
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Moor was renamed Fenmark",
+        "Moor is now called Fenmark",
+        "Moor has changed its name to Fenmark",
+        "Moor heißt jetzt Fenmark",
+    ],
+)
+async def test_a_new_name_in_words_comes_with_the_call_that_makes_it_known(says: str) -> None:
+    driver = await a_story()
+
+    reply = await tell(driver, says)
+    correction = {"kind": "correction", "of": "Moor", "field": "name", "value": "Fenmark"}
+    await tell(driver, correction)
+
+    assert '"of":"Moor","field":"name","value":"Fenmark"' in reply["hint"]
+    assert (await driver.call("get", of="Fenmark"))["id"] == (
+        (await driver.call("get", of="Moor"))["id"]
+    )
+
+
+async def test_words_that_rename_nothing_come_without_a_hint() -> None:
+    driver = await a_story()
+
+    reply = await tell(driver, "Ivo renamed nothing", "Runa is called Red by her friends")
+
+    assert "hint" not in reply
