@@ -390,9 +390,10 @@ async def _propose_judged(
     if reading.mentions:
         new = [{} if row.get("id") in known else row for row in reply["verdicts"]]
         hints = [*await hints_on_links(reading, meant, cited_by, new), *hints]
-    new_names = [(e, RENAMING.search(e["says"])) for e in meant if e["kind"] == "fact"]
-    renamed = [(e.get("about", e["says"].split())[0], found[1]) for e, found in new_names if found]
-    hints += [HINTS["renamed"].format(*each) for each in renamed]
+    named = [(e, RENAMING.search(e.get("says", ""))) for e in meant]
+    hints += [
+        HINTS["name"].format(e.get("about", e["says"].split())[0], m[1]) for e, m in named if m
+    ]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
 
