@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, starmap
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from canonry.assistant.aliases import claim_by_kind
@@ -390,9 +390,8 @@ async def _propose_judged(
     if reading.mentions:
         new = [{} if row.get("id") in known else row for row in reply["verdicts"]]
         hints = [*await hints_on_links(reading, meant, cited_by, new), *hints]
-    named = [(e, RENAMING.search(e.get("says", ""))) for e in meant]
-    new_names = [(e.get("about", e["says"].split())[0], m[1]) for e, m in named if m]
-    hints += starmap(HINTS["name"].format, new_names)
+    renamed = [RENAMING.search(each.get("says", "")) for each in meant]
+    hints += [HINTS["name"].format(found[1]) for found in renamed if found]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
 
