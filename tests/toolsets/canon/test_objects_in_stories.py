@@ -245,7 +245,6 @@ async def test_an_age_that_falls_is_a_possible_conflict() -> None:
         ("in spring", "spring of 1451"),
         ("in December", "December 1450"),
         ("a year and a day later", "2 September 1451"),
-        ("after a year and a day", "2 September 1451"),
         ("two years and three months later", "December 1452"),
         ("ein Jahr und einen Tag später", "2 September 1451"),
         ("un an et un jour plus tard", "2 September 1451"),
@@ -261,7 +260,7 @@ async def test_a_new_scene_of_a_story_plays_later(when: str, shown: str) -> None
     assert (await driver.call("get", of="Next"))["when"] == shown
 
 
-@pytest.mark.parametrize("when", ["Monday and Tuesday", "many and more", "the dead and gone"])
+@pytest.mark.parametrize("when", ["Monday and Tuesday", "in May and June", "the dead and gone"])
 async def test_words_that_only_have_an_and_are_no_time(when: str) -> None:
     driver = await a_story()
     await tell(driver, when="1450-09-01")

@@ -311,12 +311,11 @@ def _date_or_none(calendar: Calendar, start: RoughTime | None, text: str) -> Rou
 def _read_sum(text: str, calendar: Calendar, start: RoughTime) -> RoughTime | None:
     """Read two spans of a phrase one after the other: `a year and a day later`."""
     first, *rest = _AND.split(text, maxsplit=1)
-    words = " ".join(rest).split()
-    tails = [(f"{first} {' '.join(words[-size:])}", " ".join(words)) for size in (1, 2)]
-    heads = [(first, f"{each} {' '.join(words)}") for each in first.split()[:1]]
-    for big, small in (*tails, *heads) if words and " " in first else ():
-        then = read_phrase(small, calendar, start, lambda _: None)
-        found = then and read_phrase(big, calendar, then, lambda _: None)
+    words, read = " ".join(rest).split(), partial(read_phrase, read=lambda _: None)
+    span = bool(words) and " " in first and read(first, calendar, start) is None  # no Monday
+    for size in (1, 2) if span else ():
+        then = read(" ".join(words), calendar, start)
+        found = then and read(" ".join((first, *words[-size:])), calendar, then)
         if then and found:
             return replace(found, grain=then.grain)  # as exact as the shorter span
     return None
