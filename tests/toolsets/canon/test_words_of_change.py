@@ -56,6 +56,17 @@ ENDS = [
     ("Odo is on call", "Gero is on call now"),
     ("Odo owns the Opel", "The Opel was sold on 3 November"),
     ("The Webers own the Opel", "The Webers sold the Opel"),
+    # labels: passwords, addresses and numbers
+    ("The router password is falcon-12", "The router password is now heron-77"),
+    ("The password of the router is falcon", "The password for the router was changed to heron"),
+    ("The vault code is 0917", "The vault code was reset yesterday"),
+    ("Pia's e-mail is pia@old.example", "Pia's email address is now pia@new.example"),
+    ("Pia's phone number is 0151 234567", "Pia has a new phone number: 0151 765432"),
+    ("Pia's IBAN is DE89370400440532013000", "Pia's IBAN is now DE02120300000000202051"),
+    ("The priority of CASE-9 is high", "The priority of CASE-9 is now low"),
+    ("Das Passwort des Routers ist falke-12", "Das Passwort des Routers ist jetzt reiher-7"),
+    ("Le mot de passe du wifi est faucon-12", "Le mot de passe du wifi est maintenant heron-7"),
+    ("La contraseña del wifi es halcon-12", "La contraseña del wifi es ahora garza-7"),
     # states to which one returns
     ("Odo is ill", "Odo is healthy again"),
     ("The boiler does not work", "The boiler works again"),
@@ -93,6 +104,12 @@ STANDS = [
     ("Pia is responsible for ledger", "Gero is now responsible for search"),
     ("Odo is on call this week", "Gero is on call next week"),
     ("Odo owns the Opel", "The Opel was almost sold"),
+    # another label, and what is no text of one
+    ("The router password is falcon-12", "The guest password is now heron-77"),
+    ("The router password is falcon-12", "The router password is too short"),
+    ("Pia's e-mail is pia@old.example", "Odo's e-mail is now odo@new.example"),
+    ("Pia's phone number is 0151 234567", "Pia's phone number is still 0151 234 567"),
+    ("The vault code is 0917", "The vault code was not reset"),
     # figures that are qualified differently
     ("Odo takes 400 mg of ibuprofen per dose", "Odo takes 1200 mg of ibuprofen per day"),
     ("Odo takes 5 mg of ramipril at night", "Odo takes 10 mg of ramipril in the morning"),
@@ -111,6 +128,7 @@ CONTRADICT = [
     ("The limit is 5 uploads per second", "The limit is 9 uploads per second"),
     ("Our flight leaves at 6:50", "Our flight leaves at 8:50"),
     ("Odo is ill", "Odo is healthy"),
+    ("The router password is falcon-12", "The router password is heron-77"),
     ("Odo is on call this week", "Odo is not on call this week"),
     ("Pia reports to Odo", "Pia reports to Gero"),
 ]

@@ -21,7 +21,7 @@ _PAIR: Final = 2
 def copula_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield what a clause with a form of be says of one of its subjects."""
     objects, words = clause.objects, clause.words
-    owned = list(_statements_of_owner(clause, subject))
+    owned = [*_labelled_statements(clause, subject)] or [*_statements_of_owner(clause, subject)]
     if owned:
         yield from owned
     elif not objects and parts_of(clause.when) and not clause.locations:
@@ -35,6 +35,21 @@ def copula_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
         yield from number_statements(clause, str(subject.value))
         for one in objects:
             yield from _predicate_statements(clause, subject, one)
+
+
+def _labelled_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
+    """Yield the one text of a label, such as a password or an address; None if it is unknown."""
+    words, said = clause.words, subject.words
+    tails = ((at, words.labels.get("_".join(said[at:]), "")) for at in range(len(said)))
+    at, label = next((each for each in tails if each[1]), (0, ""))
+    owner = subject.owner or str(subject.value).partition(" of:")[2].partition(" ")[0]
+    plain = [one for one in clause.objects if not (one.indefinite or one.definite or one.negative)]
+    if not label or not (owner or subject.definite) or len(plain) != 1 or clause.locations:
+        return
+    if not words.has_word("unlabelled", plain[0].last_word):
+        marks = frozenset(each for each in said[:at] if not words.has_word("empty", each))
+        about = owner or PHRASE + label.partition(":")[2]
+        yield make_statement(about, label, clause.value_of(plain[0]), qualifiers=marks)
 
 
 def _statements_of_owner(clause: Clause, subject: Nominal) -> Iterator[Statement]:

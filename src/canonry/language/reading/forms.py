@@ -189,7 +189,7 @@ class Clause:
 
     def value_of(self, one: Nominal) -> str | None:
         """Return the value of a phrase; None where it denies any: `nothing`, `not anything`."""
-        if (one.negative or self.group.negative) and one.value in _NOTHING:
+        if (one.negative or self.group.negative or self.group.ended) and one.value in _NOTHING:
             return None
         return UNREAD if one.value == ANYBODY else text_of(one.value)
 

@@ -96,6 +96,7 @@ class WordTable:
     modals: Mapping[str, str]
     bounds: Mapping[str, str]
     measures: Mapping[str, str]
+    labels: Mapping[str, str] = field(default_factory=dict)
     plurals: Mapping[str, str]
     clock: Mapping[str, str]
     timed: Mapping[str, str]
@@ -276,6 +277,8 @@ def spell_out_periods(text: str, code: str) -> str:
     return first + plain[1:] if first.lower() == plain[:1] else plain[:1].upper() + plain[1:]
 
 
+_CODE_DIGITS: Final = 6  # the fewest digits of a telephone number
+
 Masking: TypeAlias = Callable[[str], str]
 """Returns the mask of what a name means."""
 
@@ -374,9 +377,11 @@ def _mask_unknown(found: str, words: WordTable, mask: Masking) -> str:
     lettered = len(own) == 1 and words.words.get(low) != "i"  # blood group A
     function = low in words.words or low in words.prepositions or low in words.modals
     known = function or any(words.has_word(group, low) for group in words.openers)
-    if (known and not lettered) or "@" in own or words.is_time(low) or words.unit_of(low):
+    masked = bool(_NAME.search(own))
+    if (known and not lettered) or masked or words.is_time(low) or words.unit_of(low):
         return found
-    return mask("~" + "_".join(low.split())) + ("'s" if own != found else "")
+    coded = sum(map(str.isdigit, low)) >= _CODE_DIGITS  # 0660 111111, with spaces or without
+    return mask("~" + ("" if coded else "_").join(low.split())) + ("'s" if own != found else "")
 
 
 @lru_cache(maxsize=32_768)  # asked for each word of a phrase: bench compare, propose
