@@ -236,8 +236,7 @@ def _from_file(path: Path, *, required: bool) -> SettingsLayer:
 def _flatten_tables(content: Mapping[str, Any], tables: set[str]) -> Iterator[tuple[str, Any]]:
     for key, value in content.items():
         if key in tables and isinstance(value, dict):
-            for inner, inner_value in value.items():
-                yield f"{key}.{inner}", inner_value
+            yield from ((f"{key}.{inner}", inner_value) for inner, inner_value in value.items())
         else:
             yield key, value
 

@@ -178,8 +178,7 @@ class ClaimReader:
         return [await self._read_claim(claim, n) for n, claim in enumerate(claims)]
 
     async def _read_claim(self, claim: Mapping[str, Any], number: int) -> Suggestion:
-        path = f"/claims/{number}"
-        kind = claim["kind"]
+        path, kind = f"/claims/{number}", claim["kind"]
         content: dict[str, Any] = {}
         for name, member in _MEMBERS[kind].items():
             if name in claim:

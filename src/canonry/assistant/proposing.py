@@ -258,8 +258,7 @@ async def _document_meant(
     if found is None or error.code not in {"name.unknown", "name.other-kind"}:
         return None
     number, member, index = found.groups()
-    value = claims[int(number)][member]
-    path = found[0]
+    value, path = claims[int(number)][member], found[0]
     try:
         item = await context.find_item(value[int(index)] if index else value, Source, path=path)
     except (NotFound, InvalidInput):
@@ -527,8 +526,7 @@ async def _may_change(context: CallContext, verdicts: Sequence[ProposalVerdict])
 
 
 def _verdict_row(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001
-    text = brief_claim(claim)
-    waits = verdict.needs_review
+    text, waits = brief_claim(claim), verdict.needs_review
     status = "needs review" if waits else verdict.status.value
     row: Row = {"claim": cut_text(text, full=False), "verdict": status}
     if verdict.status is ProposalStatus.ACCEPTED and written:

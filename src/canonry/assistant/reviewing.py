@@ -225,8 +225,7 @@ def _waiting_row(proposal: Proposal, shown: Row) -> Row:
 
 
 async def _list_duplicates(context: CallContext, arguments: Arguments) -> Row:
-    page = read_page(arguments)
-    about = arguments.get("about")
+    page, about = read_page(arguments), arguments.get("about")
     entity = None if about is None else await context.find_entity(about, path="/about")
     one = None if entity is None else entity.id
     where, offset = Account(user_id="", space=context.space.id), page.offset

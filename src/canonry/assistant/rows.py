@@ -322,8 +322,7 @@ def _record_members(
             speaker = names.get(item.entity_id or "")
             by, text = item.spoken
             by = by if speaker is None else speaker.name
-            scene = _title_of(item.scene_id, around)
-            when = passage_times(item, around)
+            scene, when = _title_of(item.scene_id, around), passage_times(item, around)
             said_at = _rendered_time(when.best_time)
             return {**_says_member(text, full), "by": by, "scene": scene, "said": said_at}
         case Scene():

@@ -65,8 +65,7 @@ async def _open_space(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
         hint = "This space existed already and is unchanged. For another, choose another name."
         note = f"Nothing was opened, because there is a space {there.name}."
         return {"note": note, "id": there.id, "name": there.name, "opened": False, "hint": hint}
-    about = arguments.get("about")
-    calendar = arguments.get(CALENDAR)
+    about, calendar = arguments.get("about"), arguments.get(CALENDAR)
     properties: dict[str, Any] = {} if calendar is None else {CALENDAR: calendar}
     receipt = await create_universe(
         canon,

@@ -67,6 +67,26 @@ ENDS = [
     ("Das Passwort des Routers ist falke-12", "Das Passwort des Routers ist jetzt reiher-7"),
     ("Le mot de passe du wifi est faucon-12", "Le mot de passe du wifi est maintenant heron-7"),
     ("La contraseña del wifi es halcon-12", "La contraseña del wifi es ahora garza-7"),
+    # states with a natural successor
+    ("CASE-9 is open", "CASE-9 was resolved"),
+    ("CASE-9 is resolved", "CASE-9 was reopened"),
+    ("The router is down", "The router is running again"),
+    ("The mixer is out of order", "The mixer was repaired"),
+    ("The flag dark-mode is enabled", "The flag dark-mode is off now"),
+    ("The parcel is on its way", "The parcel was delivered"),
+    ("The order is pending", "The order was shipped"),
+    ("Version 7 is live", "Version 7 was rolled back"),
+    ("The campaign launches on 5 January", "The campaign launched on 2 November"),
+    ("Odo is vegetarian", "Odo is vegan now"),
+    ("Odo is vegan", "Odo eats everything again"),
+    ("Our workshop is in Bonn", "Our workshop moved to Ulm in May 2026"),
+    ("Odo lives at Mill Lane 3", "Odo moved to Oak Road 9"),
+    ("The archive uses MySQL", "The archive uses Postgres now"),
+    ("The archive uses MySQL", "We migrated the archive from MySQL to Postgres"),
+    ("We decided to use Kafka", "We decided against Kafka"),
+    ("Odo works on Tuesdays", "Odo works on Thursdays now"),
+    ("Odo works on Tuesdays and Thursdays", "Odo no longer works on Tuesdays"),
+    ("Production runs MySQL 8", "Production was upgraded to MySQL 9"),
     # states to which one returns
     ("Odo is ill", "Odo is healthy again"),
     ("The boiler does not work", "The boiler works again"),
@@ -110,6 +130,16 @@ STANDS = [
     ("Pia's e-mail is pia@old.example", "Odo's e-mail is now odo@new.example"),
     ("Pia's phone number is 0151 234567", "Pia's phone number is still 0151 234 567"),
     ("The vault code is 0917", "The vault code was not reset"),
+    # states of others, and values that stand side by side
+    ("CASE-9 is open", "CASE-8 was resolved"),
+    ("The mixer is broken", "Odo works again"),
+    ("Odo is vegetarian", "Pia is vegan now"),
+    ("Our workshop is in Bonn", "Odo moved to Ulm"),
+    ("The archive uses MySQL", "The archive uses Kafka now"),
+    ("Odo works on Tuesdays", "Odo works on Thursdays"),
+    ("Odo works on Tuesdays", "Odo sings on Thursdays now"),
+    ("Odo uses a hammer", "Odo uses a saw now"),
+    ("Version 7 is live", "Version 6 was rolled back"),
     # figures that are qualified differently
     ("Odo takes 400 mg of ibuprofen per dose", "Odo takes 1200 mg of ibuprofen per day"),
     ("Odo takes 5 mg of ramipril at night", "Odo takes 10 mg of ramipril in the morning"),
@@ -124,6 +154,7 @@ STANDS = [
 ]
 
 CONTRADICT = [
+    ("Odo works on Tuesdays and Thursdays", "Odo does not work on Tuesdays"),
     ("Odo takes 400 mg of ibuprofen per day", "Odo takes 800 mg of ibuprofen per day"),
     ("The limit is 5 uploads per second", "The limit is 9 uploads per second"),
     ("Our flight leaves at 6:50", "Our flight leaves at 8:50"),

@@ -329,11 +329,12 @@ def _different_values(case: _Case) -> StatementClash | None:
     single = entry.cardinality == 1 or (entry.shifting and case.claim.phase is Phase.BEGINS)
     conflicting = single and not _is_one_in_other(one, other)
     if entry.exclusive and entry.kind is ValueKind.WORD:
-        conflicting = other in entry.conflicting_words(one)
+        conflicting = other in entry.conflicting_words(one) or (entry.shifting and conflicting)
     if entry.kind is ValueKind.TIME:  # moved to Thursday, from the fourth
         mine, parts = parts_of(one), parts_of(other)
         anew = case.claim.phase is Phase.BEGINS and not parts.items() <= mine.items()
-        conflicting = is_other_time(one, other) or (anew and case.order is not Order.EARLIER)
+        other_time = is_other_time(one, other) and not entry.shifting
+        conflicting = other_time or (anew and case.order is not Order.EARLIER)
         hours = (entry.name.startswith("date:") or "e" in {*mine, *parts}) and "h" in mine
         hours &= "h" in parts
         days = (f"time_w{each.get('w', 0)}" for each in (mine, parts))

@@ -308,8 +308,7 @@ def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedT
         whole = not one.qualifiers and one.quantifier in {"", "all"}
         if not changes or one.holds_then is None or not whole:
             continue
-        entity = entity_of(view, one.subject)
-        entry = find_attribute(one.attribute)
+        entity, entry = entity_of(view, one.subject), find_attribute(one.attribute)
         worded = entry.kind is ValueKind.WORD and not entry.soft
         worded &= entity is None or f"{PHRASE}{entity.shown_type.split()[-1]}" not in entry.kinds
         if entity is None or not worded or one.value not in {*chain(*entry.exclusive)}:
@@ -462,8 +461,7 @@ def keys_of_conflicting(statements: Sequence[Statement], view: SliceView) -> fro
         return known[1]
     keys: set[str] = set()
     for one in statements:
-        entry = find_attribute(one.attribute)
-        sides = [one.subject]
+        entry, sides = find_attribute(one.attribute), [one.subject]
         if (entry.symmetric or entry.acyclic) and isinstance(one.value, str):
             sides.append(one.value)
         if one.subject.startswith(PHRASE):  # a statement about all doors covers the front door

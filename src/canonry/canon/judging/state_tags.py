@@ -187,8 +187,7 @@ def states_tag(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
     if "tag" in properties:
         stated = (properties["tag"], properties.get("holds"))
         return properties.get("entity_id") in family and stated == (tag, holds)
-    statement = normalised_name(fact.statement)
-    names = entity.known_as
+    statement, names = normalised_name(fact.statement), entity.known_as
     same = any(statement == normalised_name(tag_statement(n, tag, holds=holds)) for n in names)
     return same and bool(fact.involved) and family.issuperset(fact.involved)
 
@@ -217,8 +216,7 @@ def stated_tag(
     subject, verb, rest = fold_text(statement).rstrip(" .!").rpartition(" is ")
     if not verb or entity.entity_class is EntityClass.ARCHETYPE:
         return None
-    subject = plain_statement(subject)
-    names = entity.known_as
+    subject, names = plain_statement(subject), entity.known_as
     if not (subject in map(plain_statement, names) or any(is_part_of(subject, n) for n in names)):
         return None
     words = rest.split()
@@ -508,8 +506,7 @@ def change_tags(
     """
     view, entity, gone = pen.view, pen.entity, tuple(retracted)
     held = tags_held_at(entity, moment)
-    begun = sorted(set(add) - held.keys())
-    again = sorted(set(add) & held.keys())
+    begun, again = sorted(set(add) - held.keys()), sorted(set(add) & held.keys())
     conflicting = {other for tag in add for other in ended_by(tag, pen.exclusive_groups, held)}
     ended = sorted((held.keys() & {*conflicting, *remove}) - set(add))
     known = [fact.id for tag in again if (fact := fact_for(view, entity, held[tag])) is not None]

@@ -163,6 +163,9 @@ def _action_statements(clause: Clause, about: str, *, implied: bool) -> Iterator
         phase = Phase.WAS if plain else Phase.IS if group.negative else Phase.BEGINS
     rest = {"phase": phase, "implied": implied, "qualifiers": clause.qualifiers()}
     itself = make_statement(about, does, PHRASE + group.verb, **rest)
+    if family == "does" and is_recurring(clause.when):  # works on Mondays, and on Fridays now
+        deed = "_".join((group.verb, *(text_of(one.value) for one in clause.objects)))
+        yield make_statement(about, f"days:{deed}", clause.when, implied=True)
     for one in clause.objects:
         yield from _object_actions(clause, itself, one)
         if about == ANYBODY and isinstance(one.value, str) and one.is_named:
@@ -221,6 +224,8 @@ def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator
     sure = statement.holds and not (group.negative or group.only or statement.quantifier)
     for noun in kinds_of(one, clause.words) if sure else ():  # a vineyard is land
         marks = statement.qualifiers | {"broader"}
+        if clause.words.has_word("using", group.verb) and clause.words.has_word("systems", noun):
+            yield make_statement(about, f"kind:{noun}", text_of(value), implied=True)
         yield replace(statement, value=PHRASE + noun, implied=True, qualifiers=marks)
     denied = group.negative is not one.negative and not one.words[1:]
     for noun in kinds_of(one, clause.words) if denied and not (having or carrying) else ():

@@ -212,11 +212,12 @@ def _read_phrases(
     With `states` a preposition at the end is a state: `the light is on`.
     """
     found, last = [("", list[Token]())], len(tokens) - 1
+    alone = states and sum(words.words.get(token.text) != "skip" for token in tokens) == 1
     for at, token in enumerate(tokens):
         meaning = words.words.get(token.text, "")
         role = words.prepositions.get(token.text, "")
         number = at + 1 < len(tokens) and is_number(tokens[at + 1].text, words)
-        if (token.text in words.bounds and number) or (states and len(tokens) == 1):
+        if (token.text in words.bounds and number) or alone:
             role = ""
         if words.is_manner(token.text) and at in {0, last}:
             continue

@@ -162,7 +162,10 @@ class Clause:
         """Return whether a change in the present tense comes later: leaves tomorrow, at noon."""
         told = self.group.past or self.group.perfect or not self.when
         ahead = any(self.words.has_word("ahead", word) for word in self.when.split())
-        return not told and (ahead or parts_of(self.when).keys() > {"y"} or is_recurring(self.when))
+        again = is_recurring(self.when)
+        return not told and (
+            ahead or parts_of(self.when).keys() > {"y"} or (again and not self.group.ended)
+        )
 
     @cached_property
     def lead_marks(self) -> frozenset[str]:

@@ -539,8 +539,7 @@ def _split_aside(
 def _split_parts(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]:
     part: list[Token] = []
     for at, token in enumerate(sentence):
-        meaning = words.words.get(token.text, "")
-        rest = sentence[at + 1 :]
+        meaning, rest = words.words.get(token.text, ""), sentence[at + 1 :]
         if meaning in {"when", "because"} and part and _has_verb(rest, words):
             yield part
             if meaning == "because":

@@ -135,8 +135,7 @@ class WordTable:
         """Return whether a word names a point or a span of time."""
         if word.startswith(times.PREFIX) or word == times.EVERY_DAY:
             return True
-        groups = ("times", "weekdays", "months")
-        forms = (word, self.singular_of(word))
+        groups, forms = ("times", "weekdays", "months"), (word, self.singular_of(word))
         return any(self.has_word(name, each) for name in groups for each in forms)
 
     def is_superlative(self, word: str) -> bool:
@@ -462,8 +461,7 @@ def _known_verbs(code: str) -> frozenset[str]:
 
 def _verb_bases(stem: str, words: WordTable) -> Iterator[str]:
     """Yield the verbs that a stem may be of: stem, mak(e), sto(p)p, tr(y)i."""
-    for ending in words.base_endings:
-        yield stem + ending
+    yield from (stem + ending for ending in words.base_endings)
     if words.doubles and stem[-1:] == stem[-2:-1]:
         yield stem[:-1]
     if words.doubles and stem.endswith("i"):

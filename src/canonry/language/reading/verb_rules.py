@@ -47,6 +47,8 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
             lasting = group.past and not clause.when  # was married to, and may have wed long ago
             ends["s"] = [about]
             rules = [(*one[:3], "is") if lasting else one for one in alike]
+    elif rules[0][0] == "home":
+        rules = [*rules, *_lifeless_moves(ends, words)]
     causes = (*(ends["s"] if passive else clause.subjects), *ends.get("with", ()))
     rules = _literal_rules(rules, causes, words)
     nobody = not group.perfect and any(one.negative for one in clause.subjects)
@@ -68,7 +70,8 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
                 made = None if common else _rule_statement(name, whose, what, begun, denied=denied)
                 used = (owner, value, words.agent if passive else "")
                 narrow = clause.qualifiers(*used) if group.negative else frozenset[str]()
-                if made is not None and made.value != f"{PHRASE}{clause.when}":  # left in spring
+                day = made is None or str(made.value)[1:] in words.weekdays  # works on Mondays
+                if made and not day and made.value != f"{PHRASE}{clause.when}":  # left in spring
                     carried = moves and owner == "o"  # and stays with who brings it
                     yield replace(made, qualifiers=narrow, implied=made.implied or carried)
                     yield from _had_until_then(made, whose)
@@ -112,6 +115,16 @@ def _rule_ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
     return ends
 
 
+def _lifeless_moves(ends: dict[str, list[ClauseEnd]], words: WordTable) -> list[Rule]:
+    """Return the rules of what moves and lives nowhere: our office moved to Linz."""
+    if not all(str(one).startswith(PHRASE) for one in ends["s"]):
+        return []
+    there = (str(one.value) for one in ends.get("to", ()) if isinstance(one, Nominal))
+    street = any(words.has_word("streets", each.rpartition("_")[2]) for each in there)
+    names = ("street",) if street else ("street", "location")
+    return [(name, "s", "to", "begins") for name in names]
+
+
 def _rule_owners(owner: str, ends: dict[str, list[ClauseEnd]]) -> list[ClauseEnd]:
     if owner in {"s~", "s!"}:  # an object, or anybody, if the clause names no other
         found = [one for one in ends["s"] if owner == "s!" or str(one).startswith(PHRASE)]
@@ -128,7 +141,7 @@ def _rule_statement(
     denial, name = name.startswith("!"), name.removeprefix("!")
     subject = whose if isinstance(whose, str) else whose.value
     value = what if isinstance(what, str) else what.value
-    if find_attribute(name).kind is ValueKind.TIME:
+    if find_attribute(name).kind is ValueKind.TIME and value != "any":
         value = _time_point(value, what)
     common = isinstance(what, Nominal) and bool(what.noun) and not what.proper
     bare = isinstance(what, Nominal) and name == "location" and common and what.is_bare

@@ -276,8 +276,7 @@ class _Flow:
     @classmethod
     def from_parts(cls, parts: Sequence[Part]) -> "_Flow":
         pieces: list[str] = []
-        starts = []
-        length = 0
+        starts, length = [], 0
         for before, part in zip((None, *parts), parts, strict=False):
             if before is not None:  # a sentence may continue on the next page
                 pieces.append("\n\n" if is_ended(before.text) else "\n")

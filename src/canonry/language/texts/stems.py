@@ -242,8 +242,7 @@ def words_of_name(name: str) -> str:
 
 def untitled_words(name: str) -> str:
     """Return the words of a name without titles, in the same form."""
-    words = words_of_name(name).split()
-    titles = 0
+    words, titles = words_of_name(name).split(), 0
     while titles < len(words) - 1 and words[titles] in _TITLES:
         titles += 1
     return " ".join(words[titles:])
@@ -334,12 +333,15 @@ def _run_end(plain: str, words: Sequence[tuple[int, int]], first: int) -> int:
     return last
 
 
+_ARTICLES: Final = frozenset({"The", "Der", "Die", "Das", "Le", "La", "Les", "El", "Los", "Las"})
+
+
 def with_parts(whole: Mapping[str, str]) -> dict[str, str]:
     """Return the ids of whole names, and of each word that only one of the longer names has."""
     parts: defaultdict[str, set[str]] = defaultdict(set)
     for name, item_id in whole.items():
         words = name.split()
         for word in words if len(words) > 1 else ():
-            if word[:1].isupper() and terms_of(word):
+            if word[:1].isupper() and terms_of(word) and word not in _ARTICLES:
                 parts[word].add(item_id)
     return {word: next(iter(ids)) for word, ids in parts.items() if len(ids) == 1} | dict(whole)

@@ -200,8 +200,7 @@ class KeyReader:
                 used += [parts[names][0] for names in optional if names in parts]
                 yield used, apart
                 if len(used) == 1:
-                    for part in parts[needed[0]][1:]:
-                        yield [part], apart
+                    yield from (([part], apart) for part in parts[needed[0]][1:])
 
     def _forms_of(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...], bool]:
         alternatives = fields_of_rule(names)

@@ -383,8 +383,7 @@ def _group_windows(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[
     for length, same in groupby(ordered, key=lambda window: len(window[1])):
         alike = list(same)
         size = max(1, most // length)
-        for start in range(0, len(alike), size):
-            yield alike[start : start + size]
+        yield from (alike[start : start + size] for start in range(0, len(alike), size))
 
 
 def _mean_vectors(

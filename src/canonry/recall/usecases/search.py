@@ -325,8 +325,7 @@ def _surviving_hits(hit: FoundPassage, items: Mapping[str, StoredItem]) -> Itera
     if not isinstance(item, Entity) or item.merged_into is None:
         yield hit
     elif (root := items.get(item.merged_into)) is not None:
-        for passage in passages_of(root):
-            yield replace(hit, passage=passage)
+        yield from (replace(hit, passage=passage) for passage in passages_of(root))
 
 
 def degraded_of(*parts: Sequence[str]) -> tuple[str, ...]:

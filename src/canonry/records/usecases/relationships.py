@@ -77,8 +77,7 @@ def named_party_keys(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tu
         if whom == "invoice":  # banks name invoices by payment references too
             form = reference_number(name)
             yield from ((text, name) for text in (form, key_mark(f"{NAMED_BY[whom]}:{form}")))
-        for key in _KEYS[whom].read_keys({NAMED_BY[whom]: name}):
-            yield key_mark(key), name
+        yield from ((key_mark(key), name) for key in _KEYS[whom].read_keys({NAMED_BY[whom]: name}))
 
 
 def changed_entities(

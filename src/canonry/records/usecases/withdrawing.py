@@ -139,8 +139,7 @@ async def edges_around(
 def in_batches(ids: Iterable[EntityId]) -> Iterator[tuple[EntityId, ...]]:
     """Split the ids into batches for queries."""
     every = tuple(ids)
-    for start in range(0, len(every), _BATCH_SIZE):
-        yield every[start : start + _BATCH_SIZE]
+    yield from (every[start : start + _BATCH_SIZE] for start in range(0, len(every), _BATCH_SIZE))
 
 
 async def _observations_by(

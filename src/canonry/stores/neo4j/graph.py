@@ -393,8 +393,7 @@ _REPLACED: Final = (("REPLACES", "replaced_by"), ("SUPERSEDES", "superseded_by")
 
 def _edges_of(item: StoredItem) -> Iterator[ShownEdge]:
     for edge, name in _LEADING.get(type(item), ()):
-        for target in _ids_in(item, name):
-            yield ShownEdge(item.id, edge, target, item.id)
+        yield from (ShownEdge(item.id, edge, target, item.id) for target in _ids_in(item, name))
     if isinstance(item, Relation):
         known = item.rel_type in _EDGES
         shows: dict[str, Any] = {
@@ -414,8 +413,7 @@ def _edges_of(item: StoredItem) -> Iterator[ShownEdge]:
     for evidence in getattr(item, "evidence", ()):
         yield ShownEdge(item.id, "SUPPORTED_BY", str(evidence.ref), item.id)
     for edge, name in (*_ARRIVING.get(type(item), ()), *_REPLACED):
-        for source in _ids_in(item, name):
-            yield ShownEdge(source, edge, item.id, item.id)
+        yield from (ShownEdge(source, edge, item.id, item.id) for source in _ids_in(item, name))
 
 
 def _ids_in(item: StoredItem, name: str) -> Sequence[str]:

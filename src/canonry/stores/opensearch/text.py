@@ -417,10 +417,8 @@ def _words_aggregation(form: str, most: int) -> Question:
 
 def _swapped_forms(stem: str) -> Iterable[str]:
     """Yield the forms of a stem with two swapped letters and one slip between them."""
-    for n in range(len(stem) - 1):
-        yield f"{stem[:n]}{stem[n + 1]}.{stem[n]}{stem[n + 2 :]}"
-    for n in range(len(stem) - 2):
-        yield f"{stem[:n]}{stem[n + 2]}{stem[n]}{stem[n + 3 :]}"
+    yield from (f"{stem[:n]}{stem[n + 1]}.{stem[n]}{stem[n + 2 :]}" for n in range(len(stem) - 1))
+    yield from (f"{stem[:n]}{stem[n + 2]}{stem[n]}{stem[n + 3 :]}" for n in range(len(stem) - 2))
 
 
 # Keyword search in OpenSearch: the index finds candidates and counts words, and BM25 ranks.

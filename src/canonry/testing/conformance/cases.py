@@ -114,8 +114,7 @@ def _repeated(steps: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for step in steps:
         ((name, count),) = step.get("times", {"": 1}).items()
         rest = {key: value for key, value in step.items() if key != "times"}
-        for number in range(count):
-            yield _numbered(rest, f"{{{name}}}", str(number))
+        yield from (_numbered(rest, f"{{{name}}}", str(number)) for number in range(count))
 
 
 def _numbered(value: Any, name: str, number: str) -> Any:

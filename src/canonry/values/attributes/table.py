@@ -291,7 +291,8 @@ def statements_of_tag(entity_id: str, tag: str, *, holds: bool) -> tuple[Stateme
     if known is None:
         return ()
     phase = Phase.IS if holds else Phase.ENDS
-    return (Statement(subject=entity_id, attribute=known[0].name, value=known[1], phase=phase),)
+    said = Statement(subject=entity_id, attribute=known[0].name, value=known[1], phase=phase)
+    return (said, *(implied_by(said) if holds else ()))
 
 
 @lru_cache(maxsize=4)  # built from the whole table: bench compare, propose

@@ -100,8 +100,7 @@ def _list_candidates(text: str, calendar: Calendar) -> Iterator[tuple[list[_Toke
         return
     known = [_word_forms(code, calendar) for code in _LANGUAGES]
     for forms in known:
-        for tokens in _list_readings(plain, forms):
-            yield tokens, ""
+        yield from ((tokens, "") for tokens in _list_readings(plain, forms))
     for size in range(len(words), 0, -1):  # the longest date, with the fewest words about it
         for first in range(len(words) - size + 1):
             date = text[words[first].start() : words[first + size - 1].end()]
@@ -161,8 +160,7 @@ def _list_readings(words: Sequence[str], forms: _Forms) -> Iterator[list[_Token]
             tokens.append(("clock", (hours * 60 + minutes) * 60 * SECOND + seconds * SECOND))
         if tokens:
             for rest in _list_readings(words[size:], forms):
-                for token in tokens:
-                    yield [token, *rest]
+                yield from ([token, *rest] for token in tokens)
 
 
 def _gather_meanings(tokens: Sequence[_Token]) -> dict[str, Any] | None:

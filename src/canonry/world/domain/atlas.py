@@ -279,8 +279,7 @@ def _with_shared_borders(realms: Sequence[Realm]) -> Iterator[Realm]:
     for realm in realms:
         for other in realm.borders:
             around.get(other, {})[realm.key] = None
-    for realm in realms:
-        yield replace(realm, borders=tuple(around[realm.key]))
+    yield from (replace(realm, borders=tuple(around[realm.key])) for realm in realms)
 
 
 _BREADTHS: Final = {str(scope): breadth for scope, breadth in NARROWEST_FIRST.items()}

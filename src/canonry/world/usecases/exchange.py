@@ -421,8 +421,7 @@ def _import_rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[ImportStep
     yield list(_part_steps(atlas, "locations"))
     movers = (*_part_steps(atlas, "characters"), *_part_steps(atlas, "players", player=True))
     yield [*_join_steps(atlas.realms, space), *movers]
-    for noun in ("items", "layers", "events"):
-        yield list(_part_steps(atlas, noun))
+    yield from (list(_part_steps(atlas, noun)) for noun in ("items", "layers", "events"))
     for number in range(1, max((len(fact.versions) for fact in atlas.lore), default=0) + 1):
         known = (fact for fact in atlas.lore if number <= len(fact.versions))
         yield [("lore", partial(declare_version, lore=f, number=number)) for f in known]

@@ -153,8 +153,7 @@ def _object_to_held(
     ended = {other: tag for tag in beginning for other in ended_by(tag, groups, staying)}
     for other, tag in sorted(ended.items()):
         yield _object_to_tag(view, entity, now, held[other], by=tag)
-    for tag in sorted(removed):
-        yield _object_to_tag(view, entity, now, held[tag])
+    yield from (_object_to_tag(view, entity, now, held[tag]) for tag in sorted(removed))
 
 
 def _object_to_tag(
@@ -480,8 +479,7 @@ def actor_alive(candidate: Candidate, content: Content, view: SliceView) -> Iter
     """
     actors = content.actors if isinstance(content, EventContent | FactContent) else ()
     acting = {one.id for one in map(view.find_entity, actors) if one is not None}
-    living = _living_ids(content, view)
-    involved = list[Reference]()
+    living, involved = _living_ids(content, view), list[Reference]()
     if isinstance(content, EventContent):
         involved += (*content.involved, *([content.location] if content.location else ()))
     statements = statements_of(content, view)
@@ -590,8 +588,7 @@ def event_told_before(
     where = () if content.location is None else (content.location,)
     entities = [view.find_entity(one) for one in (*content.involved, *where)]
     involved = {entity.id for entity in entities if entity is not None}
-    scene_id = candidate.proposal.scene_id
-    at = candidate.moment.at
+    scene_id, at = candidate.proposal.scene_id, candidate.moment.at
     for event in find_repeated_event(content, involved, view, at=at, scene_id=scene_id)[1]:
         yield Objection(
             weight=Weight.WARNS,
