@@ -277,7 +277,8 @@ class GroupReader:
         "Was murdered" and "was released" are none: they are events, whose results have not passed.
         """
         deadly = any(rule[0] == "life" for rule in self.words.verbs.get(verb, ()))
-        fatal = self.past and (deadly or self.words.has_word("eventive", verb))
+        dated = self.words.is_time(self.tokens[-1].text)  # is delivered on Monday
+        fatal = (self.past or dated) and (deadly or self.words.has_word("eventive", verb))
         agents = (self.words.prepositions.get(token.text) for token in self.tokens)
         agent = self.words.agent in agents
         texts = [token.text for token in self.tokens]
