@@ -183,6 +183,12 @@ async def test_an_act_of_the_unconscious_is_pointed_out(says: str, *, acts_freel
         ("Ilsa is imprisoned.", "The monk broke Ilsa out of the dungeon."),
         ("Ilsa is imprisoned.", "Ilsa was let go."),
         ("Ilsa was paralysed by the venom.", "Ilsa can move again."),
+        ("Ilsa ist verflucht.", "Ilsa wurde von dem Fluch erlöst."),
+        ("Ilsa ist vergiftet.", "Ilsa nahm das Gegengift."),
+        ("Ilsa est possédée.", "Ilsa a été exorcisée par le moine."),
+        ("Ilsa est empoisonnée.", "Ilsa a pris l'antidote."),
+        ("Ilsa está maldita.", "La maldición de Ilsa fue rota."),
+        ("Ilsa está ciega.", "Ilsa recobró la vista."),
     ],
 )
 async def test_a_cure_ends_the_state(before: str, after: str) -> None:
