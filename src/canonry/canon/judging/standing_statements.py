@@ -303,8 +303,7 @@ def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedT
     """
     found: dict[tuple[str, str], StatedTag] = {}
     for one in statements:
-        died = one.value == "dead" and (not one.when or one.phase is Phase.BEGINS)
-        changes = died or has_come(one) or (one.implied and not one.when)
+        changes = one.value == "dead" or has_come(one) or (one.implied and not one.when)
         whole = not one.qualifiers and one.quantifier in {"", "all"}
         if not changes or one.holds_then is None or not whole:
             continue
