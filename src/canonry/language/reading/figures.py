@@ -24,14 +24,14 @@ def is_plural(tokens: Sequence[Token], words: WordTable) -> bool:
 def state_in(texts: Sequence[str], words: WordTable) -> tuple[str, str] | None:
     """Return the state that some words mean: an attribute and its value."""
     text = " ".join(texts)
-    known = words.states.get(text)
+    found = attribute_of_word(text) if texts else None
+    own = found is not None and found[0].name not in builtin_attributes().attributes
+    known = None if own else words.states.get(text)
     if known is not None:
         name, _, value = known.partition(":")
         return name, value
-    if text in words.qualities:
+    if text in words.qualities and not own:
         return words.qualities[text]
-    found = attribute_of_word(text) if texts else None
-    own = found is not None and found[0].name not in builtin_attributes().attributes
     listed = own or "states_by_attribute" in words.flags
     return (found[0].name, found[1]) if found and listed else None
 
