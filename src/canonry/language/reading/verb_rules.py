@@ -117,12 +117,11 @@ def _rule_ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
 
 def _lifeless_moves(ends: dict[str, list[ClauseEnd]], words: WordTable) -> list[Rule]:
     """Return the rules of what moves and lives nowhere: our office moved to Linz."""
-    if not all(str(one).startswith(PHRASE) for one in ends["s"]):
-        return []
+    lifeless = all(str(one).startswith(PHRASE) for one in ends["s"])
     there = (str(one.value) for one in ends.get("to", ()) if isinstance(one, Nominal))
     street = any(words.has_word("streets", each.rpartition("_")[2]) for each in there)
     names = ("street",) if street else ("street", "location")
-    return [(name, "s", "to", "begins") for name in names]
+    return [(name, "s", "to", "begins") for name in names if lifeless]
 
 
 def _rule_owners(owner: str, ends: dict[str, list[ClauseEnd]]) -> list[ClauseEnd]:
