@@ -40,6 +40,9 @@ def test_an_ongoing_action_has_not_ended(text: str) -> None:
     "text",
     [
         "Ana can die.",
+        "Bo sleeps in chainmail.",
+        "Bo sleeps with a dagger.",
+        "Bo schläft mit einem Dolch.",
         "Ana can escape.",
         "Ana gets killed every night.",
         "Ana dies every evening.",

@@ -394,6 +394,8 @@ RESTING: list[dict[str, Any]] = [
     {"kind": "state", "of": "Ana", "tags": ["pregnant"]},
     {"kind": "fact", "says": "Ana is married", "about": ["Ana"]},
     {"kind": "fact", "says": "Ana is angry", "about": ["Ana"]},
+    {"kind": "fact", "says": "Ana was knocked out", "about": ["Ana"]},
+    {"kind": "state", "of": "Ana", "tags": ["asleep", "paralysed"]},
 ]
 
 
@@ -413,6 +415,19 @@ async def test_a_death_ends_what_rests_on_a_life(claim: dict[str, Any], *, first
     assert not held & await describe_entity(driver, "Ana", "1411-01-01")
     await retract_item(driver, ids[1] if first else ids[0])
     assert await describe_entity(driver, "Ana", "1411-01-01") == held
+
+
+@pytest.mark.parametrize(
+    "says", ["is wounded", "was poisoned", "is cursed", "sleeps in boots", "sleeps badly"]
+)
+async def test_a_death_leaves_wounds_curses_and_habits(says: str) -> None:
+    driver = await a_table()
+    await state_fact(driver, f"Ana {says}", "Ana", when="1406-04-01")
+    held = await describe_entity(driver, "Ana", "1407-01-01")
+
+    await state_fact(driver, "Ana died", "Ana", when="1410-04-01")
+
+    assert held - {"alive", "Ana is alive"} <= await describe_entity(driver, "Ana", "1411-01-01")
 
 
 OPPOSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
