@@ -9,7 +9,8 @@ from typing import Any, Final
 from canonry.assistant.call_context import CallContext
 from canonry.assistant.rows import Row, cut_text, rows_of, successions_in, without_empty
 from canonry.assistant.wording import HINTS
-from canonry.canon.judging.gates.statements import CIRCLE, POSSIBLE, UNORDERED
+from canonry.canon.judging.conflicts import Order
+from canonry.canon.judging.gates.statements import CIRCLE, POSSIBLE, UNORDERED, order_of
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.language.texts.stems import query_stems, stems_of
@@ -21,12 +22,15 @@ from canonry.log.items.sources import Snippet, Source, holds_quotes
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.state import FactQuery
 from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.values.ids import EntityId
 from canonry.values.json_values import fold_text
 from canonry.values.provenance import CanonLevel
+from canonry.values.statements import Phase, Quantity
 
 _STATED_BY: Final = re.compile(r"the (?:fact|relation|event) ([0-9a-f-]{36}) says (?:that )?")
 _TYPE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_CHANGED: Final = "by:~loss"
 _BESIDE: Final = re.compile(r" \([0-9a-f]{8}-[0-9a-f-]{27}\)")
 _AGAINST: Final = ("against", "perhaps_against")
 
@@ -235,23 +239,28 @@ async def disputes_of(context: CallContext, ids: Collection[str]) -> Mapping[str
 async def doubtful_statements(context: CallContext, verdicts: Sequence[Row]) -> dict[str, str]:
     """Return statements that may no longer hold, by their ids.
 
-    New items supersede their documents, or end statements that contradict them.
+    New items supersede their documents, end statements that contradict them, or gain and lose of
+    what they count.
     """
-    resting = await _resting_on_superseded(context, [e["id"] for e in verdicts if "id" in e])
+    seen = context.canon.caller_scope(context.caller)
+    new = (await seen.items_by_id(e["id"] for e in verdicts if "id" in e)).values()
+    said = ((e, one) for one in new if isinstance(one, Fact) for e in one.statements)
+    counts = {(e.subject, e.attribute[3:]): one for e, one in said if _CHANGED in e.qualifiers}
+    resting = [*await _resting_on_superseded(context, new)]
+    resting += await _counted_before(context, counts) if counts else ()
     ended = {i for each in verdicts for i in each.get("ends", ())}
     disputes = await disputes_of(context, {*ended, *(one.id for one in resting)})
     rows = [*await rows_of(context, resting), *chain(*disputes.values())]
-    seen = {i for e in verdicts for i in (e.get("id"), *(o["id"] for o in e.get("against", ())))}
-    left = [row for row in rows if row["id"] not in ended | seen]
+    ended |= {i for e in verdicts for i in (e.get("id"), *(o["id"] for o in e.get("against", ())))}
+    left = [row for row in rows if row["id"] not in ended]
     return {row["id"]: f'"{row["says"]}" ({row["id"]})' for row in left[:3]}
 
 
-async def _resting_on_superseded(context: CallContext, made: Sequence[str]) -> Sequence[Fact]:
+async def _resting_on_superseded(context: CallContext, new: Iterable[StoredItem]) -> Sequence[Fact]:
     """Return the facts that rest only on documents which new items supersede."""
-    seen = context.canon.caller_scope(context.caller)
-    items = (await seen.items_by_id(made)).values()
-    if not (old := [one.subject for each in items for one in successions_in(each)]):
+    if not (old := [one.subject for each in new for one in successions_in(each)]):
         return ()
+    seen = context.canon.caller_scope(context.caller)
     titles = {fold_text(one.name) for one in (await seen.root_entities(old)).values()}
     gone = {one.id for one in await documents_of(context) if fold_text(one.title) in titles}
     asked = FactQuery(spaces=frozenset((context.space.id,)), level=CanonLevel.CANON)
@@ -260,6 +269,42 @@ async def _resting_on_superseded(context: CallContext, made: Sequence[str]) -> S
     cited = await seen.items_by_id({each.ref for one in facts for each in one.evidence})
     of = {i: getattr(each, "source_id", i) for i, each in cited.items()}
     return [one for one in facts if {of.get(e.ref) for e in one.evidence} <= gone]
+
+
+async def _counted_before(context: CallContext, changed: Mapping[Any, Fact]) -> Sequence[Fact]:
+    """Return the facts with numbers of what somebody gained or lost later."""
+    spaces, about = frozenset((context.space.id,)), frozenset(EntityId(i) for i, _ in changed)
+    asked = FactQuery(spaces=spaces, entities=about)
+    found = await newest_match(context.canon.state.facts, asked)
+    seen = await context.canon.caller_scope(context.caller).items_by_id(one.id for one in found)
+    held = ((e, one) for one in found if one.id in seen and is_current(one) for e in one.statements)
+    counted = (
+        (changed.get((e.subject, e.attribute[e.attribute.find(":") :])), e, one)
+        for e, one in held
+        if isinstance(e.value, Quantity)
+    )
+    return [
+        o for new, e, o in counted if new and order_of(new.moment, o.moment) is not Order.EARLIER
+    ]
+
+
+async def ended_in_part(context: CallContext, verdicts: Sequence[Row]) -> str:
+    """Return the ended facts that also said something of which new ones say nothing."""
+    ends = {i for each in verdicts for i in each.get("ends", ())}
+    asked = {*ends, *(each["id"] for each in verdicts if "id" in each)} if ends else ()
+    items = await context.canon.caller_scope(context.caller).items_by_id(asked)
+    facts = {i: one for i, one in items.items() if isinstance(one, Fact)}
+    said = {
+        i: {
+            (e.subject, e.attribute)
+            for e in f.statements
+            if not e.implied and e.phase is not Phase.WAS
+        }
+        for i, f in facts.items()
+    }
+    new = {*chain(*(said[i] for i in facts if i not in ends))}
+    left = [facts[i].statement for i in ends if i in facts and said[i] & new and said[i] - new]
+    return "; ".join(left[:3])
 
 
 async def documents_of(context: CallContext) -> Sequence[Source]:

@@ -605,17 +605,7 @@ async def statements_of(
     return sorted(holding, key=lambda each: (each.position, each.statement)), ties.items
 
 
-_STATED: Final = (
-    "id",
-    "says",
-    "now_called",
-    "for",
-    "disputed",
-    "from",
-    "until",
-    "planned",
-    "later",
-)
+_STATED = ("id", "says", "now_called", "for", "disputed", "from", "until", "planned", "later")
 """The members of the row of a statement beside its entity."""
 
 

@@ -35,7 +35,13 @@ from canonry.assistant.claims import (
     reword_errors,
 )
 from canonry.assistant.corrections import execute_change, require_possible, stage_changes
-from canonry.assistant.disputes import documents_of, doubtful_statements, say_once, with_sayers
+from canonry.assistant.disputes import (
+    documents_of,
+    doubtful_statements,
+    ended_in_part,
+    say_once,
+    with_sayers,
+)
 from canonry.assistant.first_sentences import join_first, join_parts
 from canonry.assistant.reviewing import judge_waiting, outcomes_of
 from canonry.assistant.rows import Row, cut_text, rows_of, without_empty
@@ -246,6 +252,8 @@ async def _describe_reply(context: CallContext, reply: Row, asked: int) -> Row:
     if doubtful := await doubtful_statements(context, verdicts):
         note += f" May no longer hold: {'; '.join(doubtful.values())}."
         reply["hint"] = f"{reply.get('hint', '')} {HINTS['doubtful']}".strip()
+    if any("ends" in e for e in verdicts) and (partly := await ended_in_part(context, verdicts)):
+        reply["hint"] = f"{reply.get('hint', '')} {HINTS['partly'].format(partly)}".strip()
     first = {"note": note} if reply.get("written", True) else {"note": note, "written": False}
     return {**first, "accepted": good, "of": asked, "verdicts": verdicts, **reply}
 

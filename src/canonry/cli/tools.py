@@ -94,13 +94,7 @@ def _kind_text(schema: Any) -> str:
 
 
 _BOUNDS = {"minimum": "from", "maximum": "to"}
-_SAMPLES: dict[str, Any] = {
-    "string": "text",
-    "integer": 1,
-    "number": 0.9,
-    "boolean": True,
-    "object": {},
-}
+_SAMPLES: Any = {"string": "text", "integer": 1, "number": 0.9, "boolean": True, "object": {}}
 _FORMATS = {"uuid": "01890a5d-ac96-774b-bcce-b302099a8057", "date-time": "2025-01-15T12:00:00Z"}
 
 

@@ -127,10 +127,7 @@ def row_difference(
     if not before:  # an item never has equal rows
         return (), [row for item in come for row in rows(item)]
     after = dict.fromkeys([row for item in come for row in rows(item)])
-    return (
-        [row for row in before if row not in after],
-        [row for row in after if row not in before],
-    )
+    return [row for row in before if row not in after], [row for row in after if row not in before]
 
 
 def clamp_instant(instant: int | None) -> int | None:

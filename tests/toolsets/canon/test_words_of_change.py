@@ -246,3 +246,68 @@ async def test_a_note_names_what_ended_once(before: str, change: str) -> None:
 
     assert reply["note"].count("; ") == 0
     assert len(set(reply["verdicts"][0]["ends"])) == len(reply["verdicts"][0]["ends"])
+
+
+NUMBERS = [
+    ("Ruth has 24 hit points", "Ruth lost 7 hit points"),
+    ("Ruth has 24 hit points", "Ruth took 6 points of damage"),
+    ("Ruth has 24 hit points", "Ruth was healed for 4 hit points"),
+    ("Ruth has 80 gold pieces", "Ruth paid Odo 30 gold pieces for a map"),
+    ("Odo has 80 silver", "Ruth gave Odo five silver"),
+    ("Ruth has nine arrows", "Ruth shot two arrows at Odo"),
+    ("Ruth has three healing potions", "Ruth drank one of her healing potions"),
+    ("Ruth is level 5", "Ruth gained a level"),
+    ("Nordbau has 900 men", "Nordbau lost 140 men"),
+]
+
+
+@pytest.mark.parametrize(("held", "change"), NUMBERS)
+async def test_a_gain_or_loss_names_the_number_that_may_be_out_of_date(
+    held: str, change: str
+) -> None:
+    home = await start_talk(**KNOWN)
+    await home.propose_text(held)
+
+    reply = await home.propose_text(change)
+
+    assert f'May no longer hold: "{held}"' in reply["note"]
+    assert (await home.driver.call("review"))["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("held", "other"),
+    [
+        ("Ruth has 24 hit points", "Odo lost 7 hit points"),
+        ("Ruth has 24 hit points", "Ruth lost her temper"),
+        ("Ruth has 24 hit points", "Ruth lost 30 gold"),
+        ("Ruth has 80 gold", "Ruth hopes to win 20 gold"),
+        ("Ruth has 80 gold", "Ruth owes Odo 20 gold"),
+        ("Ruth has nine arrows", "Ruth will buy ten arrows"),
+    ],
+)
+async def test_a_plan_or_what_others_lose_leaves_a_number(held: str, other: str) -> None:
+    home = await start_talk(**KNOWN)
+    await home.propose_text(held)
+
+    assert "May no longer" not in (await home.propose_text(other))["note"]
+
+
+@pytest.mark.parametrize(
+    ("held", "change", "partly"),
+    [
+        ("Ruth has 15 silver and 12 arrows", "Ruth has 11 arrows now", True),
+        ("Ruth is angry and in the kitchen", "Ruth is in the cellar now", True),
+        ("Ruth has 12 arrows", "Ruth has 11 arrows now", False),
+        ("Ruth has nine arrows", "Ruth fired her last arrow", False),
+    ],
+)
+async def test_a_reply_says_that_a_fact_of_several_values_ended_as_a_whole(
+    held: str, change: str, *, partly: bool
+) -> None:
+    home = await start_talk(**KNOWN)
+    await home.propose_text(held)
+
+    reply = await home.propose_text(change)
+
+    assert held in reply["note"]
+    assert (f"This ended as a whole: {held}." in reply.get("hint", "")) is partly

@@ -121,24 +121,13 @@ def _undoable_calls(
         meant = last.get(root) == undo_id if depth else undo_id in named and root not in gone
         if mine and seen and meant and root in calls:
             again = [one for one in log_end if undos.get(one.id) in {(root, n) for n in _AGAIN}]
-            past, commits_undone = {*gone, *undos, root}, [*calls[CommitId(root)], *again]
+            past, undone = {*gone, *undos, root}, [*calls[CommitId(root)], *again]
             others = (one for i, call in calls.items() if i not in past for one in call)
-            later = [
-                one
-                for one in others
-                if one.position > commits_undone[0].position and depth % 2 == 0
-            ]
-            before = [one for one in log_end if one.position == commits_undone[0].position - 1]
-            commits_undone = [
-                *(one for one in before if _made_document(one, commits_undone)),
-                *commits_undone,
-            ]
-            yield {
-                "first": begun.id,
-                "commits": commits_undone,
-                "later": later,
-                "redoes": depth % 2 == 1,
-            }
+            start, redoes = undone[0].position, depth % 2 == 1
+            later = [one for one in others if one.position > start and not redoes]
+            before = [one for one in log_end if one.position == start - 1]
+            undone = [*(one for one in before if _made_document(one, undone)), *undone]
+            yield {"first": begun.id, "commits": undone, "later": later, "redoes": redoes}
 
 
 def _made_document(commit: Commit, later_commits: Iterable[Commit]) -> bool:

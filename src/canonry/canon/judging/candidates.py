@@ -173,14 +173,6 @@ def order_candidates(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
 
 
 def _judging_rank(candidate: Candidate) -> tuple[int, bool, int, int, int, str]:
-    proposal = candidate.proposal
-    turn = _AFTER_ALL_TURNS if proposal.turn_index is None else proposal.turn_index
-    at = candidate.moment.at
-    return (
-        TYPE_ORDER[proposal.type],
-        at is not None,
-        at or 0,
-        turn,
-        proposal.created_at,
-        proposal.id,
-    )
+    one, at = candidate.proposal, candidate.moment.at
+    turn = _AFTER_ALL_TURNS if one.turn_index is None else one.turn_index
+    return TYPE_ORDER[one.type], at is not None, at or 0, turn, one.created_at, one.id

@@ -213,11 +213,8 @@ async def pending_items(canon: Canon, caller: Caller, arguments: Arguments) -> S
     what = arguments.get("what") or ("all" if space.may_have_stories else "duplicates")
     if what not in WHAT or (what in ASKS and not space.may_have_stories):
         what = "all" if space.may_have_stories else "duplicates"
-    seen = {
-        "space": space,
-        "what": what,
-        "head": await canon.ledger.head_position(context.space.id),
-    }
+    head = await canon.ledger.head_position(context.space.id)
+    seen = {"space": space, "what": what, "head": head}
     offset = arguments.get("offset", 0)
     if what == "unclear":
         unclear = await _unclear_rows(context)

@@ -432,16 +432,8 @@ def _select_exits(
 ) -> Sequence[OpenExit]:
     head, owner_space, found = f"out/{EXIT}", pack_id(space), list[OpenExit]()
     for location in locations:
-        list_key = (
-            int(List.EDGES_OF),
-            pack_id(location),
-            owner_space,
-            f"{head}/",
-            f"{head}0",
-            at,
-            at,
-        )
-        rows: Any = db.execute(_EXITS, list_key)
+        key = (int(List.EDGES_OF), pack_id(location), owner_space, f"{head}/", f"{head}0", at, at)
+        rows: Any = db.execute(_EXITS, key)
         for facet, end in rows:
             direction = Direction(facet.rpartition("/")[2])
             found.append(OpenExit(start=location, direction=direction, end=EntityId(end)))

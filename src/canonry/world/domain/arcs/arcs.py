@@ -85,19 +85,13 @@ def draw_arc(
     if route is None:
         return None
     about = _one_of(draws, materials.lore) if materials.lore else None
-    about_text = (
-        about.name if about else (materials.themes[0] if materials.themes else "an old promise")
-    )
+    theme = about.name if about else next(iter(materials.themes), "an old promise")
     kinds = ["opening", *(_one_of(draws, _MIDDLE) for _ in range(beats - 3)), "climax", "ending"]
     made, title, hook = [], "", ""
     for index, (kind, location) in enumerate(zip(kinds, route, strict=True)):
         people = materials.people.get(location.id, ())
         person = _one_of(draws, people) if people else None
-        words = {
-            "place": location.name,
-            "about": about_text,
-            "person": person.name if person else "",
-        }
+        words = {"place": location.name, "about": theme, "person": person.name if person else ""}
         template = _choose_template(draws, kind, words, about)
         if index == 0:
             title, hook = (
