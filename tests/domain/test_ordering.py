@@ -42,7 +42,7 @@ def test_types_come_in_order_and_references_before_referrers() -> None:
     )
     cause = make_proposal("cause", "event", {"title": "a"}, created_at=Instant(9))
     change = make_proposal("change", "state_change", {"entity_id": "$x", "add": ["a"]})
-    expected = [uuid_of(name) for name in ("hero", "change", "cause", "effect", "fact")]
+    expected = [uuid_of(name) for name in ("hero", "change", "fact", "cause", "effect")]
 
     for some_order in permutations((hero, fact, effect, cause, change)):
         assert order_proposals(*some_order) == expected

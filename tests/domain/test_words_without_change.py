@@ -41,6 +41,8 @@ def test_an_ongoing_action_has_not_ended(text: str) -> None:
     [
         "Ana can die.",
         "Bo sleeps in chainmail.",
+        "Bo kicked Ana out.",
+        "Bo was turned into a laughing stock.",
         "Bo sleeps with a dagger.",
         "Bo schläft mit einem Dolch.",
         "Ana can escape.",

@@ -265,3 +265,27 @@ async def test_a_figure_of_speech_sets_no_state(says: str) -> None:
 async def test_a_person_who_is_destroyed_is_dead(says: str) -> None:
     driver, _ = await play(says)
     assert await tags_of(driver, "Ilsa") == ["dead"]
+
+
+@pytest.mark.parametrize(
+    ("before", "turn", "verdicts"),
+    [
+        ("Ilsa died", "Ilsa was raised from the dead", ["accepted", "accepted"]),
+        ("Ilsa was knocked out", "Ilsa woke up", ["accepted", "accepted"]),
+        ("Ilsa is alive", "Ilsa died", ["accepted", "accepted"]),
+        ("Ilsa died", "Ilsa was mourned by all", ["rejected", "accepted"]),
+    ],
+)
+async def test_facts_are_judged_before_events_of_the_same_call(
+    before: str, turn: str, verdicts: list[str]
+) -> None:
+    driver, _ = await play(before)
+    told = {"scene": "Later", "turns": [{"by": "gm", "text": f"{turn}. She opens the gate."}]}
+    await driver.call("tell", **told)
+    act = {"kind": "event", "says": "Ilsa opens the gate", "who": ["Ilsa"]}
+    fact = {"kind": "fact", "says": turn, "about": ["Ilsa"]}
+
+    reply = await driver.call("propose", claims=[act, fact], evidence=["Later"])
+
+    assert [each["verdict"] for each in reply["verdicts"]] == verdicts
+    assert "against" not in reply["verdicts"][0] or verdicts[0] == "rejected"

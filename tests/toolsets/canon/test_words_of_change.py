@@ -56,6 +56,19 @@ ENDS = [
     ("Odo is on call", "Gero is on call now"),
     ("Odo owns the Opel", "The Opel was sold on 3 November"),
     ("The Webers own the Opel", "The Webers sold the Opel"),
+    # commands, sieges, disguises, other shapes, stock and loot
+    ("Pia commands Nordbau", "Gero took command of Nordbau"),
+    ("Pia commands Nordbau", "Pia was relieved of her command"),
+    ("Pia MEMBER_OF Nordbau", "Pia was kicked from Nordbau"),
+    ("Pia MEMBER_OF Nordbau", "Gero booted Pia out of Nordbau"),
+    ("Kolibri besieges Nordbau", "The siege of Nordbau was broken"),
+    ("Kolibri is laying siege to Nordbau", "Nordbau fell to Kolibri"),
+    ("Kolibri besieges Nordbau", "Kolibri retreated from Nordbau"),
+    ("Ruth is disguised as a guard", "Ruth threw off her disguise"),
+    ("Odo was turned into a frog", "Odo regained his human form"),
+    ("Gero turned Odo into a raven", "Ruth turned Odo back into a man"),
+    ("Kolibri sells rope", "Kolibri ran out of rope"),
+    ("Odo carries the Opel", "Ruth took the Opel from the body of Odo"),
     # labels: passwords, addresses and numbers
     ("The router password is falcon-12", "The router password is now heron-77"),
     ("The password of the router is falcon", "The password for the router was changed to heron"),
@@ -100,6 +113,12 @@ ENDS = [
 ]
 
 STANDS = [
+    ("Ruth is disguised as a guard", "Ruth took off her coat"),
+    ("Odo was turned into a frog", "Odo turned back at the gate"),
+    ("Odo was turned into a frog", "Ruth was turned back into a human"),
+    ("Kolibri sells rope", "Kolibri ran out of time"),
+    ("Pia commands Nordbau", "Pia was relieved of her luggage"),
+    ("Pia MEMBER_OF Nordbau", "Pia was kicked from behind"),
     # another medicine, another person, and what nobody did
     ("Ruth takes 10 mg of ramipril", "Ruth takes 100 mg of aspirin"),
     ("Ruth takes 10 mg of Ramipril", "Ruth takes 40 mg of simvastatin"),

@@ -111,15 +111,15 @@ def link_declared(content: Content, declared: Declared) -> Content:
 
 # Ordering: each proposal of a scene is judged after those that it depends on.
 #
-# Entities come before relations, state changes, events and facts, and a proposal after those that
+# Entities come before relations, state changes, facts and events, and a proposal after those that
 # it refers to. The rest is sorted by story time, then turn, then time of proposing.
 
 TYPE_ORDER: Final = {
     ProposalType.ENTITY: 0,
     ProposalType.RELATIONSHIP: 1,
     ProposalType.STATE_CHANGE: 2,
-    ProposalType.EVENT: 3,
-    ProposalType.FACT: 4,
+    ProposalType.FACT: 3,
+    ProposalType.EVENT: 4,
 }
 _AFTER_ALL_TURNS: Final = 2**62
 

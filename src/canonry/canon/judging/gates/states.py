@@ -523,9 +523,11 @@ def _object_to_dead(
     candidate: Candidate, entity: Entity, view: SliceView, *, acts: bool, certain: bool
 ) -> Iterator[Objection]:
     now = candidate.moment
+    changes = [(e.tag, e.moment) for e in state_tags.changes_of(entity)]
+    here = {t for t, m in changes if is_same_scene(now, m) or now.position == m.position}
     for tag, change in state_tags.tags_held_at(entity, now).items():
         gone, helpless = is_gone(tag), acts and ":".join(tag_meaning(tag) or ()) in HELPLESS
-        if not (gone or helpless) or is_same_scene(now, change.moment):
+        if not (gone or helpless) or tag in here:  # somebody can act before death, or once raised
             continue
         held = state_tags.held_tag_of(view, entity, change)
         # Of an end without a date and an act with one, nobody said which came first.
