@@ -3,29 +3,31 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Final
 
 from canonry.assistant.call_context import CallContext
 from canonry.assistant.rows import Row, cut_text, rows_of, successions_in, without_empty
 from canonry.assistant.wording import HINTS
-from canonry.canon.judging.conflicts import Order
+from canonry.canon.judging.conflicts import Order, find_clash
 from canonry.canon.judging.gates.statements import CIRCLE, POSSIBLE, UNORDERED, order_of
+from canonry.canon.judging.standing_statements import statement_of_relation, statements_of_tags
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.language.texts.stems import query_stems, stems_of
 from canonry.log.entries import StoredItem
-from canonry.log.items.facts import Fact
+from canonry.log.items.entities import Entity
+from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.proposals import ProposalStatus, ProposalType, ReviewKind
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Snippet, Source, holds_quotes
 from canonry.readmodels.ports.documents import ProposalQuery
-from canonry.readmodels.ports.state import FactQuery
+from canonry.readmodels.ports.state import FactQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.ids import EntityId
 from canonry.values.json_values import fold_text
 from canonry.values.provenance import CanonLevel
-from canonry.values.statements import Phase, Quantity
+from canonry.values.statements import Phase, Quantity, Statement
 
 _STATED_BY: Final = re.compile(r"the (?:fact|relation|event) ([0-9a-f-]{36}) says (?:that )?")
 _TYPE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
@@ -305,6 +307,40 @@ async def ended_in_part(context: CallContext, verdicts: Sequence[Row]) -> str:
     new = {*chain(*(said[i] for i in facts if i not in ends))}
     left = [facts[i].statement for i in ends if i in facts and said[i] & new and said[i] - new]
     return "; ".join(left[:3])
+
+
+async def clashes_of(context: CallContext, kept: Entity, merged: Entity) -> list[str]:
+    """Return pairs of what holds of two entities, in words, that may not both be true of one."""
+    spaces, seen = frozenset((context.space.id,)), context.canon.caller_scope(context.caller)
+    said: list[list[tuple[Fact | Relation | Entity, Statement]]] = []
+    for each in (kept, merged):
+        asked = FactQuery(spaces=spaces, entities=frozenset((each.id,)), level=CanonLevel.CANON)
+        ties = RelationQuery(spaces=spaces, entities=frozenset((each.id,)), current=True)
+        facts = await newest_match(context.canon.state.facts, asked)
+        links = await newest_match(context.canon.state.relations, ties)
+        shown = await seen.items_by_id([*(i.id for i in facts), *(i.id for i in links)])
+        held = [e for e in shown.values() if isinstance(e, Fact | Relation) and is_current(e)]
+        said.append([(e, s) for e in (each, *held) for s in _statements_as(e, merged.id, kept.id)])
+    met = ((a, b) for (a, s), (b, t) in product(*said) if a.id != b.id and find_clash(s, t))
+    pairs = {(a.id, b.id): (a, b) for a, b in met}
+    rows = await rows_of(context, {e.id: e for e in chain(*pairs.values())}.values())
+    texts = {e["id"]: f'"{e["says"]}" ({e["id"]})' for e in rows if "says" in e}
+    texts |= {e.id: f'"{e.name} is {" and ".join(e.state_tags)}"' for e in (kept, merged)}
+    return [f"{texts[a]} and {texts[b]}" for a, b in pairs]
+
+
+def _statements_as(item: Fact | Relation | Entity, old: str, new: str) -> Iterator[Statement]:
+    """Yield what an item says, with one entity in place of another."""
+    match item:
+        case Fact():
+            said: Iterable[Statement] = () if "tag" in item.properties else item.statements
+        case Relation():
+            said = (statement_of_relation(item.rel_type, item.from_id, item.to_id),)
+        case _:
+            said = statements_of_tags(item.id, item.state_tags, hold=True)
+    for e in said:
+        value = new if e.value == old else e.value
+        yield replace(e, subject=new if e.subject == old else e.subject, value=value)
 
 
 async def documents_of(context: CallContext) -> Sequence[Source]:

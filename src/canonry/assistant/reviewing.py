@@ -15,7 +15,7 @@ from canonry.assistant.call_context import (
     read_page,
 )
 from canonry.assistant.corrections import execute_change
-from canonry.assistant.disputes import is_dispute, with_sayers
+from canonry.assistant.disputes import clashes_of, is_dispute, with_sayers
 from canonry.assistant.first_sentences import count_in_words, join_first
 from canonry.assistant.rows import Row, fit_rows, rows_of, without_empty
 from canonry.assistant.spaces import contexts_of, find_item_in, read_each_space
@@ -478,6 +478,8 @@ async def _merge_two(context: CallContext, of: Sequence[str], arguments: Argumen
             context, new, reason or "it is this one", same_as=known[0].id
         )
     kept, merged = known
+    one = context.is_account or kept.id == merged.id
+    apart = [] if one else await clashes_of(context, kept, merged)
     if context.is_account:
         ids = {"from_id": merged.id, "to_id": kept.id}
         await merge_records(context.canon, context.caller, None, **ids, reason=reason)
@@ -488,7 +490,8 @@ async def _merge_two(context: CallContext, of: Sequence[str], arguments: Argumen
         own = await context.merged_id(of[1], path="/of/1")
         found = await context.canon.space_scope(context.space.id).find_item(own)
         merged = found if isinstance(found, Entity) else merged
-    return {"id": kept.id, "name": kept.name, "merged": merged.name}
+    row = {"id": kept.id, "name": kept.name, "merged": merged.name}
+    return row | ({"hint": HINTS["merged"].format("; ".join(apart[:5]))} if apart else {})
 
 
 async def _known_or_new(

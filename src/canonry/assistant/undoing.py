@@ -42,11 +42,8 @@ async def undo_last(context: CallContext, of: Sequence[str], arguments: Argument
         message = "Omit /of to undo your last call, or give one id that a reply of decide has."
         raise InvalidInput("decide.how-many", message, path="/of")
     reason = arguments.get("reason") or "the caller took the call back"
-    asked: Row = {
-        "reason": reason,
-        "undo_id": of[0] if of else None,
-        "withdraw": withdrawal(context),
-    }
+    undone = of[0] if of else None
+    asked: Row = {"reason": reason, "undo_id": undone, "withdraw": withdrawal(context)}
     try:
         receipt = await undo_call(context.canon, context.caller, context.space.id, **asked)
     except Conflict as error:

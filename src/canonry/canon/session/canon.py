@@ -567,11 +567,8 @@ class Canon:
 
     async def covered_spaces(self, spaces: Spaces) -> Spaces:
         """Return the spaces and compartments that a query covers for this canon's viewer."""
-        return (
-            spaces
-            if self.audience_view is None
-            else await self.audience_view.covered_spaces(spaces)
-        )
+        view = self.audience_view
+        return spaces if view is None else await view.covered_spaces(spaces)
 
     def caller_scope(self, caller: Caller) -> ReadScope:
         """Return lookups limited to the items that the caller may see.

@@ -224,12 +224,8 @@ async def pending_items(canon: Canon, caller: Caller, arguments: Arguments) -> S
         within = {"limit": PAGE, "offset": offset, "compared": COMPARED_MAX}
         found = await duplicates_within(canon, caller, where, entity_id=about, **within)
         pairs = [(each.entity_id, each.candidate_id, each.reason) for each in found.pairs]
-        shown = {
-            "total": found.total,
-            "pairs": await _pair_rows(context, pairs),
-            "cut": found.truncated,
-        }
-        return {**seen, **shown}
+        rows = await _pair_rows(context, pairs)
+        return {**seen, "total": found.total, "pairs": rows, "cut": found.truncated}
     asked = ProposalQuery(types=WAITING, asks=ASKS[what], limit=PAGE, offset=offset)
     page = await list_proposals(context.canon, caller, asked, universe_id=context.space.id)
     pending = [await pending_of(context, each) for each in page.items]

@@ -168,11 +168,8 @@ class EndpointReranker(Reranker):
                 return {"query": question, "texts": texts, "truncate": True}
             case RerankingDialect.COHERE:
                 body = {"query": question, "documents": texts, "top_n": len(texts)}
-                return (
-                    body
-                    if self._endpoint.model is None
-                    else {"model": self._endpoint.model, **body}
-                )
+                model = self._endpoint.model
+                return body if model is None else {"model": model, **body}
 
 
 def _reranker_error(what: str, **details: Any) -> Unavailable:

@@ -566,13 +566,9 @@ class _SplitState:
         yield log.Made(thing=narrow_to(EntityDraft, self.entity, id=self.made, evidence=evidence))
         # Ascending: of two observations at one instant the greater id wins.
         ids = sorted(new_id(f"observation:{number}") for number, _ in enumerate(self.moved))
-        for own, each in zip(ids, self.moved, strict=True):
-            changes = {
-                "id": ObservationId(own),
-                "entity_id": self.made,
-                "observed_at": each.seen_at,
-            }
-            yield log.Made(thing=narrow_to(ObservationDraft, each, **changes))
+        for own, one in zip(ids, self.moved, strict=True):
+            new = {"id": ObservationId(own), "entity_id": self.made, "observed_at": one.seen_at}
+            yield log.Made(thing=narrow_to(ObservationDraft, one, **new))
 
     async def split_edges(
         self, canon: Canon

@@ -272,11 +272,8 @@ class MongoMaintenance:
 
     async def erase_entries(self, space: SpaceId, targets: Sequence[str]) -> int:
         """Drop payload and salt of every entry about `targets`; return the number of entries."""
-        commits, wanted, dropped = (
-            self._database.committed_collection("commits"),
-            frozenset(targets),
-            0,
-        )
+        commits, wanted = self._database.committed_collection("commits"), frozenset(targets)
+        dropped = 0
         async with self._database.timed_work(_ERASING):
             async for stored in commits.find({"space": space}):
                 body: Any = stored["body"]

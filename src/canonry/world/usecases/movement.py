@@ -183,11 +183,7 @@ async def add_to_stack(
 
     async def read_stack(one: EntityId) -> list[Any]:
         own = [await draft.read_property(one, name) for name in ("item_type", "quantity", "key")]
-        return [
-            await draft.read_field(one, "name"),
-            await draft.read_field(one, "description"),
-            *own,
-        ]
+        return [*[await draft.read_field(one, name) for name in ("name", "description")], *own]
 
     *kind, has, key = await read_stack(item)
     draft.reads.add(relations_key(holder))

@@ -207,11 +207,8 @@ class ActionStage:
         actor = envelope.actor
         own = None if actor.id is None else item_id_of(self.draft.space, actor.id)
         people = [each for each in (*involved, own) if each is not None]
-        properties = {
-            "actor_kind": str(actor.kind),
-            "correlation_id": envelope.correlation_id,
-            **more,
-        }
+        by, of_call = str(actor.kind), envelope.correlation_id
+        properties = {"actor_kind": by, "correlation_id": of_call, **more}
         label = f"{self.action.kind}/{':'.join(self.action.scope)}"
         self.draft.add_event(label, _EVENT_OF[self.action.kind], people, properties, description)
 
