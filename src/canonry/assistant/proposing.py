@@ -397,8 +397,8 @@ async def _propose_judged(
     if reading.mentions:
         new = [{} if row.get("id") in known else row for row in reply["verdicts"]]
         hints = [*await hints_on_links(reading, meant, cited_by, new), *hints]
-    renamed = [RENAMING.search(each.get("says", "")) for each in meant]
-    hints += [HINTS["name"].format(found[1]) for found in renamed if found]
+    renamed = [(RENAMING.search(e.get("says", "")), e.get("about", ())) for e in meant]
+    hints += [HINTS["name"].format(e[1]) for e, known in renamed if e and e[1] not in known]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
 

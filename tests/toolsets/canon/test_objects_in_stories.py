@@ -286,6 +286,13 @@ async def test_an_unknown_scene_is_named_as_such() -> None:
         "Moor is now called Fenmark",
         "Moor has changed its name to Fenmark",
         "Moor heißt jetzt Fenmark",
+        "The monks renamed Moor to Fenmark",
+        "Moor took the name Fenmark",
+        "The abbot gave Moor the new name Fenmark",
+        "Fenmark, formerly Moor, lies on the coast",
+        "Moor wurde in Fenmark umbenannt",
+        "Moor porte désormais le nom de Fenmark",
+        "Moor pasó a llamarse Fenmark",
     ],
 )
 async def test_a_new_name_in_words_comes_with_the_call_that_makes_it_known(says: str) -> None:
@@ -304,6 +311,7 @@ async def test_a_new_name_in_words_comes_with_the_call_that_makes_it_known(says:
 async def test_words_that_rename_nothing_come_without_a_hint() -> None:
     driver = await a_story()
 
-    reply = await tell(driver, "Ivo renamed nothing", "Runa is called Red by her friends")
+    plans = ("Moor will be renamed Fenmark", "They want to rename Moor to Fenmark")
+    reply = await tell(driver, "Ivo renamed nothing", "Runa is called Red by her friends", *plans)
 
     assert "hint" not in reply
