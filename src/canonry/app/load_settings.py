@@ -95,11 +95,8 @@ def _check_store(settings: Settings) -> None:
 
 
 def _check_postgres(settings: Settings) -> None:
-    url, shards, most = (
-        settings.postgres_url,
-        settings.records_shards,
-        settings.postgres_connections,
-    )
+    url, shards = settings.postgres_url, settings.records_shards
+    most = settings.postgres_connections
     if "postgres.copy" in settings.sources and not settings.postgres_copy:
         message = (
             "postgres.copy cannot be turned off: PostgreSQL has the records, and the views are in "
@@ -252,10 +249,8 @@ def _from_environment(variables: Mapping[str, str]) -> SettingsLayer:
             raise unknown_setting(name, rows, "environment")
         text = variables[name]
         if text or row.kind.flag:
-            layer[row.key] = (
-                _read_value(row.kind.of_text, text, name, row.kind, "environment"),
-                name,
-            )
+            value = _read_value(row.kind.of_text, text, name, row.kind, "environment")
+            layer[row.key] = value, name
     return layer
 
 

@@ -624,10 +624,8 @@ async def _statement_rows(context: CallContext, entity: Entity, page: RowPage) -
     brief = [without_empty({n: row[n] for n in _STATED if n in row}) for row in rows]
     shown = min(len(known_facts), most)
     row: Row = {"facts": brief[:shown], "relations": brief[shown:]}
-    over = {
-        "facts_left": len(known_facts) - shown,
-        "relations_left": len(tied) - len(brief[shown:]),
-    }
+    ties_left = len(tied) - len(brief[shown:])
+    over = {"facts_left": len(known_facts) - shown, "relations_left": ties_left}
     row |= {name: count for name, count in over.items() if count}
     now = context.canon.now
     if now is not None and context.canon.viewpoint.at is not None:

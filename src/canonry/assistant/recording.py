@@ -403,10 +403,8 @@ async def _same_setting(context: CallContext, scene: Scene, arguments: Arguments
         if at is not None and _is_more_precise(context, scene, at, text):
             changes.append(SceneDated(scene_id=scene.id, time_ref=at, time_words=text))
     if (location_name := arguments.get("place")) is not None:
-        location, known = (
-            await context.find_entity(location_name, path="/place"),
-            scene.location_ref,
-        )
+        location = await context.find_entity(location_name, path="/place")
+        known = scene.location_ref
         if known is None:
             changes.append(ScenePlaced(scene_id=scene.id, location_ref=EntityId(location.id)))
         elif known not in family_of(location):

@@ -236,11 +236,8 @@ async def newer_than(context: "CallContext", listed: Sequence[StoredItem]) -> Ma
 
 def row_of(item: StoredItem, names: Names, around: Mapping[str, StoredItem], *, full: bool) -> Row:
     """Return one item as a row."""
-    row: Row = {
-        "kind": kind_of(item),
-        "id": item.id,
-        **_content_members(item, names, around, full=full),
-    }
+    content = _content_members(item, names, around, full=full)
+    row: Row = {"kind": kind_of(item), "id": item.id, **content}
     level = getattr(item, "level", CanonLevel.CANON)
     if level not in _STANDING:
         row["level"] = level.value

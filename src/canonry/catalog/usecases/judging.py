@@ -319,10 +319,8 @@ def _item_entries(
             properties=properties,
         )
         return entries
-    was, now = (
-        _field_values(*item_fields(table, before)),
-        _field_values(name, description, properties),
-    )
+    was = _field_values(*item_fields(table, before))
+    now = _field_values(name, description, properties)
     # Fields that are removed are null.
     fields = {n: now.get(n) for n in was.keys() | now.keys() if was.get(n) != now.get(n)}
     return (make_observation(id_of, backing, item_id, fields),)

@@ -308,10 +308,8 @@ class _LineReader:
         yield "description", purpose
         kind = "reversal" if is_reversal(purpose) else kind_of(self.columns.cell_of(row, "kind"))
         yield "kind", (kind if kind not in {"", "payment", "repaid"} else None)
-        named, texts = (
-            _cell_text(cell(row, "invoice")),
-            "; ".join(filter(None, map(_cell_text, row))),
-        )
+        named = _cell_text(cell(row, "invoice"))
+        texts = "; ".join(filter(None, map(_cell_text, row)))
         numbers = map(str.strip, named.split(";")) if named else invoices_in(texts)
         yield "invoice_reference", [*dict.fromkeys(numbers)] or None
         account = _cell_text(cell(row, "account"))

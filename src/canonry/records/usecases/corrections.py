@@ -298,10 +298,8 @@ def source_of_statement(
     account: Account, entity: Entity, field: str, value: Any, follows: str
 ) -> SourceDraft:
     """Return the source of a user's statement; `follows` is the observation that it replaces."""
-    payload = {
-        "correction": {"entity_id": entity.id, "field": field, "value": value},
-        "follows": follows,
-    }
+    correction = {"entity_id": entity.id, "field": field, "value": value}
+    payload = {"correction": correction, "follows": follows}
     return source_of_content(account, SourceType.CORRECTION, canonical_json(payload))
 
 

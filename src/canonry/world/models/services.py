@@ -438,10 +438,8 @@ def count_event(
     space: SpaceId | None = None,
 ) -> None:
     """Count an event of telemetry now, with the details of a model's call."""
-    telemetry, budget = (
-        canon.find_service(WorldServices).telemetry,
-        canon.policy.models.hourly_budget,
-    )
+    telemetry = canon.find_service(WorldServices).telemetry
+    budget = canon.policy.models.hourly_budget
     telemetry.record_event(event, canon.clock.now(), invocation, rule, budget, space=space)
 
 
