@@ -40,6 +40,7 @@ async def tags_of(driver: ToolDriver, name: str) -> list[str]:
         ("Ilsa was executed at noon.", ["dead"]),
         ("Ilsa died on Friday.", ["dead"]),
         ("Ilsa drowned this evening.", ["dead"]),
+        ("Ilsa crumbled to dust.", ["dead"]),
         ("Ilsa died in 1390.", ["dead"]),
         ("The next morning Ilsa was found dead in her bed.", ["dead"]),
         ("Two days later Ilsa was strangled.", ["dead"]),

@@ -275,6 +275,7 @@ NUMBERS = [
     ("Odo has 80 silver", "Ruth gave Odo five silver"),
     ("Ruth has nine arrows", "Ruth shot two arrows at Odo"),
     ("Ruth has three healing potions", "Ruth drank one of her healing potions"),
+    ("Ruth has two vials", "Ruth threw a vial at Odo"),
     ("Ruth is level 5", "Ruth gained a level"),
     ("Nordbau has 900 men", "Nordbau lost 140 men"),
 ]
