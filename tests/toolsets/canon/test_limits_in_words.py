@@ -273,6 +273,70 @@ async def test_an_announced_value_ends_the_old_one_at_its_day(old: str, new: str
 
 
 @pytest.mark.parametrize(
+    ("ended", "kept", "said"),
+    [
+        (
+            "The gym costs 29 euros per month",
+            "The gym costs 290 euros per year",
+            "The gym now costs 35 euros per month",
+        ),
+        (
+            "Mia earns 36000 euros a year",
+            "Mia earns 3000 euros a month",
+            "Mia now earns 40000 euros a year",
+        ),
+        (
+            "The rent is 900 euros a month",
+            "The rent is 10800 euros a year",
+            "The rent is now 950 euros a month",
+        ),
+        (
+            "The fee is 120 euros per year",
+            "The fee is 12 euros per month",
+            "The fee rose to 150 euros per year",
+        ),
+        (
+            "Mia gana 3000 euros al mes",
+            "Mia gana 36000 euros al año",
+            "Mia gana ahora 3200 euros al mes",
+        ),
+        (
+            "Mia gagne 3000 euros par mois",
+            "Mia gagne 36000 euros par an",
+            "Mia gagne maintenant 3200 euros par mois",
+        ),
+    ],
+)
+async def test_a_new_value_of_one_span_leaves_that_of_another(
+    ended: str, kept: str, said: str
+) -> None:
+    home = await start_talk(Mia="character")
+    await home.propose_text(f"{ended}.")
+    await home.propose_text(f"{kept}.")
+
+    assert (await home.propose_text(f"{said}."))["note"] == f"Ended: {ended}."
+    found = await home.find_statements(kept)
+    assert not found[kept].get("ended")
+    assert found.get(ended, {"ended": True}).get("ended")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The gym costs 29 euros per month", "The gym now costs 35 euros"),
+        ("The gym costs 29 euros", "The gym now costs 35 euros per month"),
+        ("The rent is 900 euros a month", "The rent rose to 950 euros last week"),
+        ("The rent is 900 euros a month", "The rent rose to 950 euros this month"),
+    ],
+)
+async def test_a_new_value_ends_one_whose_span_was_not_told(old: str, new: str) -> None:
+    home = await start_talk(Mia="character")
+    await home.propose_text(f"{old}.")
+
+    assert (await home.propose_text(f"{new}."))["note"] == f"Ended: {old}."
+
+
+@pytest.mark.parametrize(
     "text",
     ["The rent will be 900 euros.", "The rent may rise to 900 euros in January."],
 )
@@ -300,6 +364,10 @@ async def test_a_plan_without_a_day_and_a_guess_end_nothing(text: str) -> None:
         ("We have a gym membership", "We cancelled our gym membership"),
         ("Der Termin ist am 20. November", "Der Termin wurde abgesagt"),
         ("Le rendez-vous est le 20 novembre", "Le rendez-vous est annulé"),
+        ("La reunión es el 20 de noviembre", "La reunión se ha cancelado"),
+        ("El ensayo es el 20 de noviembre", "El ensayo ha sido cancelado por la lluvia"),
+        ("La cena es el 20 de noviembre", "La cena se canceló"),
+        ("La boda es el 5 de mayo", "La boda no se celebrará"),
         ("Mia joins the choir in May", "Mia is not joining the choir after all"),
         ("Mia moves to Rome in May", "Mia will not move to Rome"),
         ("Odo stays with Mia from 1 to 9 May", "Odo is not staying with Mia after all"),

@@ -281,8 +281,7 @@ StatedTag: TypeAlias = tuple[Entity, str, bool]
 def without_given_time(one: Statement, moment: Moment, *, limited: bool = False) -> Statement:
     """Leave out the point of time by which a fact outside of scenes is dated, unless it recurs.
 
-    A plan with a time holds from then on, and a date of a plan is a date.
-
+    A plan with a time holds from then on, and a date of a plan is a date. A span of a figure stays.
     The "Friday" of a fact that is `limited`, as by "until Friday", does not recur.
     """
     dated = bool(one.when) and moment.at is not None and moment.position.scene == 0
@@ -291,7 +290,8 @@ def without_given_time(one: Statement, moment: Moment, *, limited: bool = False)
     recurs = lasting and not limited and is_recurring(one.when)
     if dated or (kind is ValueKind.TIME and moment.position.scene == 0):
         one = one.as_asserted
-    now = replace(one, when="", qualifiers=one.qualifiers - {AHEAD})
+    span = one.when if kind is ValueKind.QUANTITY and one.when.isalpha() else ""
+    now = replace(one, when=span, qualifiers=one.qualifiers - {AHEAD})
     return now if dated and not recurs else one
 
 
