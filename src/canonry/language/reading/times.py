@@ -140,7 +140,7 @@ def spoken_date(when: str) -> str:
 
 
 def has_come(one: Statement) -> bool:
-    """Return whether a change has come when it is told: `died at dawn`, not in 1402 or per month."""
+    """Return whether a change has come when told: `died at dawn`, not in 1402, nor per month."""
     dated = AHEAD in one.qualifiers or parts_of(one.when).keys() & {*"ymd"}
     dated = dated or (isinstance(one.value, Quantity) and one.when.isalpha())
     return one.phase in {Phase.BEGINS, Phase.ENDS} and not dated
