@@ -141,8 +141,8 @@ def spoken_date(when: str) -> str:
 
 def has_come(one: Statement) -> bool:
     """Return whether a change has come when told: `died at dawn`, not in 1402, nor per month."""
-    dated = AHEAD in one.qualifiers or parts_of(one.when).keys() & {*"ymd"}
-    dated = dated or (isinstance(one.value, Quantity) and one.when.isalpha())
+    spanned = isinstance(one.value, Quantity) and one.when.isalpha()
+    dated = spanned or AHEAD in one.qualifiers or parts_of(one.when).keys() & {*"ymd"}
     return one.phase in {Phase.BEGINS, Phase.ENDS} and not dated
 
 
