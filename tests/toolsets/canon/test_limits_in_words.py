@@ -329,7 +329,7 @@ async def test_a_new_value_of_one_span_leaves_that_of_another(
         ("The rent is 900 euros a month", "The rent rose to 950 euros this month"),
     ],
 )
-async def test_a_new_value_ends_one_whose_span_was_not_told(old: str, new: str) -> None:
+async def test_a_new_value_ends_one_without_a_span(old: str, new: str) -> None:
     home = await start_talk(Mia="character")
     await home.propose_text(f"{old}.")
 
