@@ -24,6 +24,10 @@ def states_in(text: str) -> list[str]:
     "text",
     [
         "Ana is dying.",
+        "Bo met his match at Velm.",
+        "Bo nearly fell from the wall to his death.",
+        "Bo fell from grace.",
+        "Ana feared that Bo would be thrown to his death.",
         "Bo was killing Ana.",
         "Ana is being executed.",
         "Ana was drowning.",

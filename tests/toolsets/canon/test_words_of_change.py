@@ -36,6 +36,23 @@ ENDS = [
     ("Odo trinkt Bier", "Odo trinkt jetzt Wasser statt Bier"),
     ("Ruth prend 10 mg de ramipril", "Ruth ne prend plus de ramipril"),
     ("Ruth toma 10 mg de ramipril", "Ruth ya no toma ramipril"),
+    # war and peace, trials, ships, wills and other turns of a story
+    ("Nordbau and Kolibri have a truce", "Nordbau declared war on Kolibri"),
+    ("Nordbau and Kolibri are at peace", "Kolibri invaded Nordbau"),
+    ("Nordbau has an armistice with Kolibri", "Nordbau broke the armistice with Kolibri"),
+    ("Nordbau is a vassal of Kolibri", "Nordbau won its independence from Kolibri"),
+    ("Pia is loyal to Gero", "Pia betrayed Gero"),
+    ("Pia is loyal to Gero", "Pia turned against Gero"),
+    ("Pia is accused of theft", "Pia was acquitted"),
+    ("Pia is accused of arson", "Pia has been cleared"),
+    ("The Opel is anchored in the bay", "The Opel weighed anchor"),
+    ("The Opel is moored at the quay", "The Opel put to sea"),
+    ("Pia is captain of the Opel", "The sailors made Gero captain of the Opel"),
+    ("Pia is the chief of Nordbau", "They elected Gero chief of Nordbau"),
+    ("Odo owns the Opel", "Odo auctioned off the Opel"),
+    ("Pia MEMBER_OF Nordbau", "Gero expelled Pia from the Nordbau"),
+    ("Pia MEMBER_OF Nordbau", "The council kicked Pia out of Nordbau"),
+    ("Pia is hiding", "Pia came out of hiding"),
     # jobs, offices and responsibilities
     ("Pia works at Nordbau", "Pia left Nordbau"),
     ("Pia works at Nordbau", "Pia quit in September"),
@@ -113,6 +130,13 @@ ENDS = [
 ]
 
 STANDS = [
+    ("Odo owns the Opel", "Odo left the Opel to Gero in his will"),
+    ("Odo owns the Opel", "In his will, Odo leaves the Opel to Gero"),
+    ("Nordbau and Kolibri are at peace", "Kolibri wants to invade Nordbau"),
+    ("Pia is loyal to Gero", "Pia almost betrayed Gero"),
+    ("Pia is accused of theft", "Pia hopes to be acquitted"),
+    ("Pia is captain of the Opel", "The sailors wanted to make Gero captain of the Opel"),
+    ("The Opel is anchored in the bay", "The Opel will set sail tomorrow"),
     ("Ruth is disguised as a guard", "Ruth took off her coat"),
     ("Odo was turned into a frog", "Odo turned back at the gate"),
     ("Odo was turned into a frog", "Ruth was turned back into a human"),
