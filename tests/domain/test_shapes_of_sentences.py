@@ -109,6 +109,18 @@ EXCLUDING: Final = [
     "Bo hasn't a single friend. | Bo has a friend.",
     "Beside the mill stands a chapel. | The chapel is not beside the mill.",
     "Bo keeps the letters. | Bo discards the letters.",
+    "The website is up on Mondays. | The website is down on Mondays.",
+    "Bo stopped smoking in 2019. | Bo smokes a pipe.",
+    "Bo gave up smoking last year. | Bo smokes cigarettes.",
+    "Bo is available after ten. | Bo is not available after ten.",
+    "Bo is busy until noon. | Bo is not busy until noon.",
+    "Dogs may be brought into the barn. | Dogs are not allowed in the barn.",
+    "Prams are not allowed in the gallery. | Prams may be taken into the gallery.",
+    "Bikes are not allowed on the ferry. | Bikes may be taken on the ferry.",
+    "Sledges may not be taken onto the cable car. | Sledges are allowed on the cable car.",
+    "Dogs are not allowed on the pier. | Dogs may go on the pier.",
+    "Each player starts with five coins. | Every player begins the game with six coins.",
+    "Players start the game with three lives. | Players start the game with five lives.",
 ]
 
 COMPATIBLE: Final = [
@@ -175,6 +187,19 @@ COMPATIBLE: Final = [
     "Bo keeps bees. | Bo sells honey.",
     "Bo keeps dogs. | Bo sells dogs.",
     "Bo broke the vase. | Bo keeps the vase on the shelf.",
+    "The server Zed is down for repairs every Sunday. | The server Zed is up on weekdays.",
+    "The lift is down every Friday. | The lift works on Mondays.",
+    "Bo stopped smoking cigars. | Bo smokes a pipe.",
+    "Bo gave up smoking weed. | Bo smokes cigarettes.",
+    "Bo stopped smoking in the house. | Bo smokes on the terrace.",
+    "Bo is available after lunch. | Bo is not available before ten.",
+    "Bo is available after ten. | Bo is not available before ten.",
+    "Bo is busy until noon. | Bo is available from one.",
+    "Bo is not reachable before 9:30. | Bo is reachable after 9:30.",
+    "Dogs may be brought into the barn. | Dogs are not allowed in the kitchen.",
+    "Bikes may be taken on the ferry. | Dogs are not allowed on the ferry.",
+    "Each player starts with five coins. | Each player has three coins at the end.",
+    "Each player starts with five coins. | Each player may hold ten coins.",
 ]
 
 
