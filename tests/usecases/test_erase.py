@@ -95,6 +95,7 @@ async def test_an_entity_is_erased_with_everything_about_it(store: Embedded) -> 
         "turn": 1,
         "memory": 1,
         "event": 1,
+        "fact": 1,
         "proposal": 1,
     }
     assert [mention.kind for mention in plan.mentions] == ["turn"]

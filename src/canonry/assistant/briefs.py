@@ -19,7 +19,7 @@ from canonry.gateway.tool import Arguments, Reply
 from canonry.language.texts.stems import query_stems, stems_of
 from canonry.log import entries as log
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Event, Fact
+from canonry.log.items.facts import Event, Fact, events_of_changes
 from canonry.log.items.scenes import Scene, Story, Turn
 from canonry.log.items.sources import Snippet
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
@@ -199,7 +199,9 @@ async def _statements_about_item(
     facts, ties = await finding.statements_of(context, entity, ended=ended)
     query = EventQuery(level=CanonLevel.CANON, limit=_FOUND, **finding.query_about(entity))
     events = await context.canon.state.events(query)
-    every: list[log.StoredItem] = [*reversed(facts), *ties, *events.items]
+    told = events_of_changes((*facts, *events.items))
+    own = (each for each in reversed(facts) if each.id not in told)
+    every: list[log.StoredItem] = [*own, *ties, *events.items]
     shows = context.canon.viewpoint.may_show
     return sorted((e for e in every if shows(e) or _ended(e)), key=lambda e: not shows(e))
 

@@ -49,7 +49,7 @@ from canonry.language.reading.tokens import verb_of
 from canonry.language.texts.stems import query_stems, stems_of, terms_of
 from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Event, Fact, Relation
+from canonry.log.items.facts import Event, Fact, Relation, events_of_changes
 from canonry.log.items.proposals import Proposal, ReviewKind
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Source
@@ -103,7 +103,7 @@ async def search_items(
         results.append(result)
     ordered = ([(-strength, n, e) for e, strength in r.found] for n, r in enumerate(results))
     hits = [*merge(*ordered, key=itemgetter(0, 1))]
-    found = [(contexts[n], each) for _, n, each in hits]
+    found = _without_repeated_events([(contexts[n], each) for _, n, each in hits])
     shown = found[page.offset : page.offset + page.limit]
     rows = await found_rows(contexts, shown, page, text)
     by_words = any(MEANING_MISSING in each.degraded for each in results)
@@ -316,6 +316,14 @@ def no_results_hint(context: CallContext, results: Sequence[FoundItems]) -> str:
     return first_sentences.NOTHING
 
 
+def _without_repeated_events(
+    found: Sequence[tuple[CallContext, StoredItem]],
+) -> list[tuple[CallContext, StoredItem]]:
+    """Leave out events that a fact among them tells too, as what they changed."""
+    told = {*events_of_changes(item for _, item in found).values()}
+    return [one for one in found if one[1].id not in told]
+
+
 async def found_rows(
     contexts: Sequence[CallContext],
     found: Sequence[tuple[CallContext, StoredItem]],
@@ -428,6 +436,7 @@ async def _list_items(
         items += [(context, each) for each in some[: max(left, 0)]]
         total, skip = total + count, max(0, skip - count)
     shown = [(context, each) for context, each in items if context.canon.viewpoint.may_show(each)]
+    shown = _without_repeated_events(shown)
     reply = fit_rows(await found_rows(contexts, shown, page), page, total)
     reply.pop("next", None)  # it counts the rows shown, not the rows read
     kept = len(reply["found"])

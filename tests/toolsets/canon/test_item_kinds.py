@@ -139,8 +139,8 @@ async def test_laws_memories_and_stories_of_narrative_tools_are_read_here() -> N
 async def test_items_of_every_kind_are_searched_as_known_then() -> None:
     driver = make_driver()
     await driver.saltmere()
-    event = {"kind": "event", "says": "Odo lights the lamp", "who": ["Odo"], "when": "1901-05-01"}
-    await driver.call("propose", said="He lights it.", claims=[event])
+    event = {"kind": "event", "says": "Odo polishes the lamp", "who": ["Odo"], "when": "1901-05-01"}
+    await driver.call("propose", said="He polishes it.", claims=[event])
     await driver.call("tell", scene="Storm", turns=[{"by": "Odo", "text": "The lamp burns."}])
     driver.clock.move_by(3_600_000_000)
     await driver.call("tell", scene="Storm", turns=[{"by": "Odo", "text": "The lamp is out."}])

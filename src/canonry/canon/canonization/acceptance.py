@@ -20,9 +20,10 @@ from canonry.canon.judging.contents import (
 from canonry.canon.judging.gates.states import claimed_timelines, find_known_entity
 from canonry.canon.judging.gates.verdicts import ConflictingItem, Verdict
 from canonry.canon.judging.relation_timelines import adds_properties, is_stated_of
-from canonry.canon.judging.retractions import retcon_entries
+from canonry.canon.judging.retractions import facts_of_event, retcon_entries
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
+    change_of_event,
     change_states,
     find_standing,
     reading_of,
@@ -141,10 +142,11 @@ def _retcon_one(
         for fact_id in conflicting.facts:
             yield log.FactRetconned(fact_id=fact_id, replaced_by=FactId(by), reason=reason)
         return
-    item = context.view.find_item(conflicting)
-    yield from retcon_entries(item, reason, replaced_by=None if isinstance(item, Event) else by)
-    for held in tags_begun_by(item, context.view) if isinstance(item, Fact) else ():
-        yield from _undo_tag(context, held, f"retcon:{conflicting}:{held.tag}")
+    found = context.view.find_item(conflicting)
+    for item in (found, *facts_of_event(found, context.view)):
+        yield from retcon_entries(item, reason, replaced_by=None if isinstance(item, Event) else by)
+        for held in tags_begun_by(item, context.view) if isinstance(item, Fact) else ():
+            yield from _undo_tag(context, held, f"retcon:{conflicting}:{held.tag}")
 
 
 def _undo_tag(context: AcceptanceContext, held: TagHeld, label: str) -> Iterator[log.Entry]:
@@ -421,7 +423,10 @@ def _accept_event(context: AcceptanceContext, content: EventContent) -> Acceptan
     )
     event_id = EventId(made.thing.id)
     links = (log.CausesLinked(cause=cause, effect=event_id) for cause in causes)
-    return retcon_conflicting(context, Acceptance(canonical_id=event_id, entries=(made, *links)))
+    accepted = Acceptance(canonical_id=event_id, entries=(made, *links))
+    if (change := change_of_event(content, context.view)) is None:
+        return retcon_conflicting(context, accepted)
+    return replace(accepted, entries=(*accepted.entries, *_accept_fact(context, change).entries))
 
 
 def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance:

@@ -5,11 +5,13 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from canonry.canon.judging.contents import EventContent, FactContent, end_of
-from canonry.canon.judging.gates.statements import warnings_about
+from canonry.canon.judging.gates.statements import POSSIBLE, objections_to
+from canonry.canon.judging.gates.states import object_to_the_dead
+from canonry.canon.judging.gates.verdicts import Weight
 from canonry.canon.judging.known_items import Backing, find_repeated_event, make_event, make_fact
 from canonry.canon.judging.relation_timelines import laws_against_state
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_statements import change_states, reading_of
+from canonry.canon.judging.standing_statements import change_of_event, change_states, statements_of
 from canonry.canon.judging.state_tags import TagsChanged, TagWriter, change_tags, stated_tag
 from canonry.canon.judging.wider_audiences import end_entries
 from canonry.canon.session import lookup
@@ -26,19 +28,22 @@ from canonry.canon.session.commit_change import (
     require_involved,
     require_standing,
 )
+from canonry.language.reading.reading import READER
 from canonry.log.commits import Position, stamp_draft
-from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, Made
+from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, FactRead, Made
 from canonry.log.fold_commit import ids_of
 from canonry.log.folding import causes_key, item_key
 from canonry.log.items import facts
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene
 from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.ids import AxiomId, EntityId, EventId, NewId
+from canonry.values.ids import AxiomId, EntityId, EventId, FactId, NewId
 from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment
 from canonry.values.provenance import Authority, CanonLevel, Evidence, may_end
 
 _NAMED_MAX: Final = 50  # bounds the length of a warning
+_GRADES: Final = {Weight.WARNS: "possible", Weight.SUPERSEDES: "ended", Weight.ENDS: "ended"}
+"""How a warning names an objection; any other is a contradiction."""
 
 
 async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactContent) -> Receipt:
@@ -86,14 +91,13 @@ def _judge_new_fact(
     backing: Backing, new_id: NewId, new: FactContent, made: Made, view: SliceView
 ) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
     """Return what stands against a new fact, and the entries with what it says and changes."""
-    involved = made.thing.involved if isinstance(made.thing, facts.FactDraft) else ()
-    reading = reading_of(made.thing.id, new.statement, new.properties, involved, view)
-    moment = Moment(at=new.time_ref, position=NOW.position)
+    said, moment = statements_of(new, view), Moment(at=new.time_ref, position=NOW.position)
+    reading = FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=said)
     until = end_of(new.time_ref, new.duration)
-    changed = change_states(reading.statements, view, new_id, backing, moment=moment, until=until)
-    warnings = warnings_about(new, new.time_ref, view, reading.statements)
-    fact = stamp_draft(made.thing, Position(AFTER_ALL), Instant(0), statements=reading.statements)
-    ends = end_entries(fact, view, lined=()) if warnings and isinstance(fact, facts.Fact) else ()
+    changed = change_states(said, view, new_id, backing, moment=moment, until=until)
+    against = [*objections_to(new, said, moment, view)]
+    fact = stamp_draft(made.thing, Position(AFTER_ALL), Instant(0), statements=said)
+    ends = end_entries(fact, view, lined=()) if against and isinstance(fact, facts.Fact) else ()
     olds = ((one, view.find_item(ids_of(one)[0])) for one in ends)
     own_ends = [
         one
@@ -101,7 +105,12 @@ def _judge_new_fact(
         if isinstance(old, facts.Fact | facts.Relation)
         and may_end(backing.authority, old.authority)
     ]
-    return warnings, (reading, *changed, *own_ends)
+    against += object_to_the_dead(new, moment, view)
+    warnings = (
+        f"{_GRADES.get(one.weight, 'contradiction')}: {one.rationale.removeprefix(POSSIBLE)}"
+        for one in against
+    )
+    return tuple(warnings), (reading, *changed, *own_ends)
 
 
 async def _state_stated(
@@ -163,8 +172,8 @@ async def create_event(
             lookup.require_same_space(backing.space, [scene], path="/scene_id")
             reads |= {item_key(scene.id)}
         ids = tuple(entity.id for entity in involved)
-        rule = partial(_warn_duplicates, backing, new, ids)
-        duplicates, keys = await judge_for_audience(canon, backing, involved, rule)
+        rule = partial(_judge_new_event, backing, new_id, new, ids)
+        (warnings, changed), keys = await judge_for_audience(canon, backing, involved, rule)
         effects = await lookup.require_all(canon, caller, facts.Event, new.causes)
         lookup.require_same_space(backing.space, effects, path="/causes_event_ids")
         require_standing(*effects)
@@ -181,9 +190,24 @@ async def create_event(
             causes=causes,
         )
         reads |= keys | set(map(item_key, causes))
-        return Change(entries=(made,), reads=reads, warnings=duplicates, audience=backing.audience)
+        return Change(
+            entries=(made, *changed), reads=reads, warnings=warnings, audience=backing.audience
+        )
 
     return await commit_change(canon, caller, backing.space, prepare_change)
+
+
+def _judge_new_event(
+    backing: Backing, new_id: NewId, new: EventContent, ids: tuple[EntityId, ...], view: SliceView
+) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
+    """Return what stands against a new event, and the entries with what it changes."""
+    duplicates, change = _warn_duplicates(backing, new, ids, view), change_of_event(new, view)
+    if change is None:
+        return duplicates, ()
+    told, at = change.statement, change.time_ref
+    made = make_fact(new_id, backing, statement=told, involved=ids, time_ref=at)
+    warnings, entries = _judge_new_fact(backing, new_id, change, made, view)
+    return (*duplicates, *warnings), (made, *entries)
 
 
 def _warn_duplicates(

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.canon.judging.known_items import Backing, make_fact
 from canonry.canon.judging.relation_timelines import has_quantity
-from canonry.canon.judging.retractions import resume_item, retcon_entries, undo_states
+from canonry.canon.judging.retractions import resume_item, retcon_entries, retract_item, undo_states
 from canonry.canon.judging.standing_statements import reading_of
 from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
@@ -27,7 +27,7 @@ from canonry.log import entries as log
 from canonry.log.fold_commit import ids_of
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Event, Fact, FactType, Relation
+from canonry.log.items.facts import Event, Fact, FactType, Relation, events_of_changes
 from canonry.log.items.proposals import Proposal, ProposalStatus
 from canonry.log.items.scenes import Scene
 from canonry.readmodels.ports.documents import ProposalQuery
@@ -111,7 +111,9 @@ async def find_dependents(
             found[other.id] = Dependent(thing=other, tie=tie, rests_on=current.id)
             if tie in _FOLLOWED and not isinstance(other, Entity):
                 waiting.append(other)
-    return tuple(sorted(found.values(), key=lambda each: not each.certain)), more
+    told = events_of_changes((item, *(each.thing for each in found.values())))  # fall with those
+    left = (each for each in found.values() if each.thing.id not in told)
+    return tuple(sorted(left, key=lambda each: not each.certain)), more
 
 
 def is_standing(item: Retconnable) -> bool:
@@ -389,6 +391,10 @@ async def retcon_item(
         entries: tuple[log.Entry, ...] = tuple(retcon_entries(item, reason))
         reads = frozenset((item_key(item.id),))
         audience: Audience | None = item.audience
+        if isinstance(item, Event):
+            fall = partial(retract_item, new_id=new_id, wrong=item, reason=reason)
+            entries, keys = await apply_rule(canon, space, fall, item.audience)
+            reads |= keys
         if isinstance(item, Fact):
             reads |= await require_evidence(canon, caller, space, evidence)
             backing = Backing(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from canonry.canon.judging.known_items import Backing, id_for_owner
@@ -17,7 +18,7 @@ from canonry.canon.judging.state_tags import (
 )
 from canonry.log import entries as log
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact, FactDraft, Relation
+from canonry.log.items.facts import Event, Fact, FactDraft, Relation, events_of_changes
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.fields import Reference
 from canonry.values.ids import FactId, NewId
@@ -57,12 +58,22 @@ def resume_item(item: Any, retracted_id: str | None, audience: Audience) -> log.
             return log.Restored(thing_id=item.id, fields=fields, audience=audience)
 
 
+def facts_of_event(item: object, view: SliceView) -> tuple[Fact, ...]:
+    """Return the facts that state what an event changed, which fall with it."""
+    texts = {item.title, item.description} - {""} if isinstance(item, Event) else ()
+    stating = chain.from_iterable(map(view.facts_stating, sorted(texts)))
+    own = (each for each in stating if each.position == getattr(item, "position", None))
+    return tuple(one for one in own if events_of_changes((one, item)))
+
+
 def retract_item(
     view: SliceView, new_id: NewId, wrong: Fact | Event | Relation, reason: str
 ) -> tuple[log.Entry, ...]:
     """Return the entries that retcon a wrong item, its own first."""
     if not isinstance(wrong, Fact):
-        return tuple(retcon_entries(wrong, reason))
+        told = facts_of_event(wrong, view)
+        effects = (retract_item(view, partial(id_for_owner, new_id, e.id), e, reason) for e in told)
+        return (*retcon_entries(wrong, reason), *chain.from_iterable(effects))
     states, _ = undo_states(new_id, Backing.from_item(wrong), wrong, reason, view, instead=None)
     return (*retcon_entries(wrong, reason), *states)
 

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.canon.judging.contents import (
     Content,
+    EventContent,
     FactContent,
     RelationshipContent,
     StateChangeContent,
@@ -150,7 +151,9 @@ _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
 def statements_of(content: Content, view: SliceView) -> tuple[Statement, ...]:
     """Return everything that a claim says; a view reads each content once."""
     if id(content) not in view.statements_read:
-        view.statements_read[id(content)] = content, _statements_in(content, view)
+        change = change_of_event(content, view) if isinstance(content, EventContent) else None
+        said = _statements_in(content, view) if change is None else statements_of(change, view)
+        view.statements_read[id(content)] = content, said
     return view.statements_read[id(content)][1]
 
 
@@ -182,6 +185,26 @@ def bereaved_by(
         dead = {one.subject for one in said if state and rests_on(bond, one)}
         for left in {bond.subject, bond.value}.difference(dead) if dead else ():
             yield Statement(subject=str(left), attribute=name, value=state, phase=Phase.BEGINS)
+
+
+def change_of_event(content: EventContent, view: SliceView) -> FactContent | None:
+    """Return the words of an event as a fact if they say more than a deed: who died, or moved."""
+    where = () if content.location is None else (content.location,)
+    involved = (*content.involved, *where)
+    found = [entity for entity in map(view.find_entity, involved) if entity is not None]
+    for text in filter(None, (content.title, content.description)):
+        read = statements_of_fact(text, {}, found, view, happened=True)
+        states = [one for one in read if not one.attribute.startswith("does:")]
+        begun = {e for e in states if e.phase is Phase.IS and e.holds}  # is killed by Bo
+        said = tuple(replace(one, phase=Phase.BEGINS) if one in begun else one for one in read)
+        explicit = [one for one in said if not one.implied]
+        if any(":" not in e.attribute or e.phase in {Phase.BEGINS, Phase.ENDS} for e in explicit):
+            change = FactContent(
+                statement=text, time_ref=content.time_ref, involved=involved, actors=content.actors
+            )
+            view.statements_read[id(change)] = change, said
+            return change
+    return None
 
 
 def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
@@ -219,6 +242,8 @@ def statements_of_fact(
     entities: Iterable[Entity],
     view: SliceView,
     by: Entity | None = None,
+    *,
+    happened: bool = False,
 ) -> tuple[Statement, ...]:
     """Return what a fact says by its words and by its properties.
 
@@ -237,7 +262,8 @@ def statements_of_fact(
     names = {name: each for name, each in names.items() if name.casefold() not in strange}
     named = {each for name, each in names.items() if is_part_of(words_of_name(name), text)}
     sole = {str(one.id) for one in about} - named  # a pronoun at the beginning means this one
-    read = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
+    about_one = sole.pop() if len(sole) == 1 else ""
+    read = read_statements(statement, names, about=about_one, happened=happened)
     reported = tuple(said_by("", read))
     if len(reported) < len(read):
         space = view.find_item(view.space)

@@ -15,7 +15,7 @@ from canonry.log import entries as log
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.fold_commit import ids_of
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Axiom, Event, Fact, Relation
+from canonry.log.items.facts import Axiom, Event, Fact, Relation, events_of_changes
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.secret_parts import audience_of, audiences_in
@@ -327,10 +327,11 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
         found, more = await first_items(page_reader(ask, query), PAGES_MAX)
         statements |= {each.id: each for each in found if each.level is level}
         truncated |= more
+    told = events_of_changes(statements.values())
     items = [
         TimelineItem(item=e, moment=e.moment)
         for e in statements.values()
-        if _has_beginning(e, window)
+        if _has_beginning(e, window) and e.id not in told
     ]
     if window.changes:
         successors = {i for e in statements.values() if (i := getattr(e, "superseded_by", None))}

@@ -20,8 +20,10 @@ from canonry.language.reading.tokens import (
     Token,
     WordTable,
     is_finite,
+    put_in_past,
     sentences_of,
     spell_out_periods,
+    table_of_events,
     verb_of,
     word_table,
 )
@@ -80,22 +82,28 @@ _TABLES: Final = ("en", "fr", "es", "de")
 
 
 def read_statements(
-    text: str, names: Mapping[str, str], *, about: str = ""
+    text: str, names: Mapping[str, str], *, about: str = "", happened: bool = False
 ) -> tuple[Statement, ...]:
     """Return the statements of a text; none where the reader is not sure.
 
     `names` maps each known name to the id of its entity. Pronouns at the beginning refer to the
     entity `about`, if any. Statements that are only reported or possible say so, or are left out.
+    If it `happened`, "goes to the Cave" tells of one move, and else of a habit.
     """
-    return _read_cached(text, tuple(sorted(names.items())), about, current_attributes())
+    known, attributes = tuple(sorted(names.items())), current_attributes()
+    if not happened:
+        return _read_cached(text, known, about, attributes, word_table)
+    past = _read_cached(put_in_past(text), known, about, attributes, table_of_events)
+    changes = any(one.phase in {Phase.BEGINS, Phase.ENDS} for one in past)
+    return past if changes else _read_cached(text, known, about, attributes, table_of_events)
 
 
 @lru_cache(maxsize=16_384)  # a call reads each sentence 4 times: bench compare, propose
 def _read_cached(
-    text: str, names: tuple[tuple[str, str], ...], before: str, _table: Any
+    text: str, names: tuple[tuple[str, str], ...], before: str, _table: Any, find_table: Any
 ) -> tuple[Statement, ...]:
     found: dict[Statement, None] = {}
-    words = _language_of(text, [name for name, _id in names])
+    words = find_table(_language_of(text, [name for name, _id in names]).code)
     for sentence in sentences_of(text, dict(names), words):
         condition, main = _split_condition(sentence, words)
         for clause in list(_split_clauses(main, words))[:CLAUSES_MAX]:

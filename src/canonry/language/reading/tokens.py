@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, lru_cache
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -17,6 +17,9 @@ from canonry.values.json_values import plain_signs
 LONG: Final = 600
 """The most characters of a text that are read."""
 
+_SHORT_VERB: Final = re.compile(r"^[^aeiou]*[aeiou][bdgklmnprt]$")
+_BEFORE_NOUNS: Final = frozenset({"the", "a", "my", "i", "some", "no", "all"})
+_ENDS_IN_Y: Final = re.compile(r"[^aeiou]y$")
 _SHORTEST_DENIAL: Final = 5  # a denied adjective is longer than this, unlike `uncle`
 
 _SHORTEST_PAST: Final = 4  # a verb in no table is longer than this, unlike `shed`
@@ -255,6 +258,13 @@ def word_table(code: str) -> WordTable:
     return WordTable(**members)
 
 
+@cache
+def table_of_events(code: str) -> WordTable:
+    """Return the table of a language for what happened once: who goes somewhere is there then."""
+    words = word_table(code)
+    return replace(words, sets={**words.sets, "roaming": frozenset()})
+
+
 _HOUR: Final = Lazy(
     lambda code: re.compile(times.hour_form(word_table(code).half_days, word_table(code).numbers))
 )
@@ -433,6 +443,32 @@ def _unlisted_verb(word: str, words: WordTable) -> tuple[str, str] | None:
     if past and word.endswith(past) and len(word) > _SHORTEST_PAST:
         return stem_of(words.stemmer, word), "past"
     return None
+
+
+def put_in_past(text: str) -> str:
+    """Return a text with "kills" as "killed" and "is killed" as "was killed", in English."""
+    words, told, begun = word_table("en"), text.split(" "), False
+    for n, word in enumerate(told):
+        before, after = told[n - 1].casefold() if n else "the", "".join(told[n + 1 : n + 2])
+        verb, then = verb_of(word, words.code), verb_of(after.strip(".,;!"), words.code)
+        begun = begun and before[-1:] != "," and before not in {"and", "who", "then"}
+        noun = words.words.get(before) in _BEFORE_NOUNS or before in words.numbers
+        if words.has_word("be", word):
+            passive = then is not None and then[1] in {"past", "participle"}
+            told[n], begun = {"is": "was", "are": "were"}.get(word, word) if passive else word, True
+        elif verb and verb[1] == "s" and not (begun or noun or (then and then[1] == "base")):
+            told[n], begun = _past_of(verb[0], words), True
+    return " ".join(told)
+
+
+def _past_of(base: str, words: WordTable) -> str:
+    if words.has_word("both_forms", base):
+        return base
+    forms = (each for each, (lemma, _) in words.irregular.items() if lemma == base)
+    irregular = next((each for each in forms if verb_of(each, words.code) == (base, "past")), None)
+    short = _SHORT_VERB.search(base)  # slam, slammed
+    stem = base + base[-1] if short else base[:-1] + "i" if _ENDS_IN_Y.search(base) else base
+    return irregular or stem + words.unknown_past.removeprefix("e" if base[-1] == "e" else "")
 
 
 def is_finite(word: str, words: WordTable) -> bool:

@@ -1,6 +1,6 @@
 """Facts, events, axioms and relations."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -255,6 +255,19 @@ class Event(EventDraft):
         if self.time_ref is not None:
             return self.time_ref, 0
         return (self.created_at, 0) if self.place is None else rank_in_stories(self.place)
+
+
+def events_of_changes(items: Iterable[object]) -> Mapping[str, str]:
+    """Return the id of the event whose change each fact states, by the id of the fact.
+
+    Both are among `items`; the fact has the words and the time of its event.
+    """
+    known = tuple(items)
+    events = [one for one in known if isinstance(one, Event)]
+    told = {(e.time_ref, text): e.id for e in events for text in (e.title, e.description)}
+    facts = (each for each in known if isinstance(each, Fact))
+    pairs = ((each.id, told.get((each.time_ref, each.statement))) for each in facts)
+    return {fact_id: event_id for fact_id, event_id in pairs if event_id is not None}
 
 
 class AxiomDomain(StrEnum):

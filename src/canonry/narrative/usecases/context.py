@@ -24,7 +24,7 @@ from canonry.canon.session.what_holds import (
 )
 from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity, family_of, normalised_name
-from canonry.log.items.facts import Event, Fact, Relation
+from canonry.log.items.facts import Event, Fact, Relation, events_of_changes
 from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.narrative.usecases.scenes import names_of, rank_memories_for
@@ -270,7 +270,9 @@ async def gather_canonical(
     known = {fact.id: fact for fact in (*facts, *recalled.values())}
     successors = await _load_successors(canon, scene, known)
     then = facts_at(moment, (*known.values(), *successors), happened)
-    ranked = rank_facts((each for each in then if each.id in known), actors, recalled)
+    shown = happened[:EVENTS_MAX]
+    told = events_of_changes((*then, *shown))
+    ranked = rank_facts((e for e in then if e.id in known and e.id not in told), actors, recalled)
     coming = [each for each in known.values() if is_promised(each, moment.at)]
     near = [edge for edge in edges if {edge.from_id, edge.to_id} <= roots.keys()]
     located = ((e.from_id, roots[e.to_id]) for e in near if e.rel_type == LOCATED_IN)
@@ -286,7 +288,7 @@ async def gather_canonical(
         around=[ContextEntity(head=make_head(e), summary=brief_summary(e)) for e in others],
         facts=without_repeats(ranked, lambda f: normalised_name(f.statement))[: limits.facts],
         relations=rank_relations(near, seeds, limit=limits.relations),
-        events=happened[:EVENTS_MAX],
+        events=shown,
         promised=rank_facts(coming, actors),
         roots=roots,
         degraded=degraded,

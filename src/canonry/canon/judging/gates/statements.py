@@ -10,6 +10,7 @@ from canonry.canon.judging.conflicts import Order, StatementClash, find_clash
 from canonry.canon.judging.contents import (
     Content,
     EntityContent,
+    EventContent,
     FactContent,
     RelationshipContent,
     StateChangeContent,
@@ -19,6 +20,7 @@ from canonry.canon.judging.gates.verdicts import Objection, Weight, make_gate
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
     StandingStatement,
+    change_of_event,
     entity_of,
     find_standing,
     is_within,
@@ -26,7 +28,6 @@ from canonry.canon.judging.standing_statements import (
     rests_on,
     standings_of,
     statements_at,
-    statements_of,
     with_entities,
     without_given_time,
 )
@@ -73,10 +74,10 @@ _GRAVITY: Final[Mapping[Weight, int]] = {
 }
 
 
-@make_gate(FactContent, RelationshipContent, StateChangeContent)
+@make_gate(FactContent, RelationshipContent, StateChangeContent, EventContent)
 def statement_negated(
     candidate: Candidate,
-    content: FactContent | RelationshipContent | StateChangeContent,
+    content: FactContent | RelationshipContent | StateChangeContent | EventContent,
     view: SliceView,
 ) -> Iterator[Objection]:
     """Object to a claim that cannot hold beside the facts, relations and states of the canon.
@@ -84,8 +85,11 @@ def statement_negated(
     A later value of an attribute ends the earlier one. Two values of one moment contradict each
     other. A conflict that depends on knowledge of the world is only reported.
     """
-    now, statements = candidate.moment, statements_at(content, candidate.moment, view)
-    yield from objections_to(content, statements, now, view, by=candidate.proposal)
+    change = change_of_event(content, view) if isinstance(content, EventContent) else content
+    if change is None:
+        return
+    now, statements = candidate.moment, statements_at(change, candidate.moment, view)
+    yield from objections_to(change, statements, now, view, by=candidate.proposal)
     yield from _find_circles(statements, now, view)
 
 
@@ -596,23 +600,4 @@ def replacement_outranks(
         rationale=f'it corrects "{text}" ({wrong.id}){reason}',
         conflicts=(wrong.id,),
         authority=wrong.authority,
-    )
-
-
-def warnings_about(
-    content: Content,
-    start: Instant | None,
-    view: SliceView,
-    statements: tuple[Statement, ...] | None = None,
-) -> tuple[str, ...]:
-    """Return warnings about a claim that is written without being judged.
-
-    `statements` is what the claim says, if its words were read already.
-    """
-    moment = Moment(at=start, position=NOW.position)
-    found = objections_to(content, statements or statements_of(content, view), moment, view)
-    return tuple(
-        f"{Grade.POSSIBLE if one.weight is Weight.WARNS else Grade.CONTRADICTION}:"
-        f" {one.rationale.removeprefix(POSSIBLE)}"
-        for one in found
     )

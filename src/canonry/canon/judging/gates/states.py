@@ -472,6 +472,11 @@ def _out_of_order(candidate: Candidate, event: Event, how: str) -> Objection:
 
 @make_gate()
 def actor_alive(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Objection]:
+    """Object to acts of the dead, and to the use of what is destroyed."""
+    yield from object_to_the_dead(content, candidate.moment, view)
+
+
+def object_to_the_dead(content: Content, now: Moment, view: SliceView) -> Iterator[Objection]:
     """Object to acts of the dead after their death, and to the use of what is destroyed.
 
     The dead begin nothing that only the living do: they join nobody and become angry no more. An
@@ -484,15 +489,16 @@ def actor_alive(candidate: Candidate, content: Content, view: SliceView) -> Iter
         involved += (*content.involved, *([content.location] if content.location else ()))
     statements = statements_of(content, view)
     there = {str(one.value) for one in statements if one.attribute == "location" and one.holds_then}
+    raised = {e.subject for e in statements if (e.attribute, e.value) == ("life", "alive")}
     locations = {one.rpartition("of:")[2].split()[0] for one in there}
     ids = sorted(acting | living | locations)
     named = (*map(view.find_entity, involved), *map(partial(entity_of, view), ids))
-    for entity in {one.id: one for one in named if one is not None}.values():
+    for entity in {one.id: one for one in named if one and one.id not in raised}.values():
         deeds = isinstance(content, FactContent) and entity.id not in acting | _living_ids(
             content, view, deeds=False
         )
         acts = entity.id in acting or entity.id in living
-        yield from _object_to_dead(candidate, entity, view, acts=acts, certain=not deeds)
+        yield from _object_to_dead(now, entity, view, acts=acts, certain=not deeds)
 
 
 def _living_ids(content: Content, view: SliceView, *, deeds: bool = True) -> frozenset[str]:
@@ -520,9 +526,8 @@ _SUFFERED: Final = "does:be_"
 
 
 def _object_to_dead(
-    candidate: Candidate, entity: Entity, view: SliceView, *, acts: bool, certain: bool
+    now: Moment, entity: Entity, view: SliceView, *, acts: bool, certain: bool
 ) -> Iterator[Objection]:
-    now = candidate.moment
     changes = [(e.tag, e.moment) for e in state_tags.changes_of(entity)]
     here = {t for t, m in changes if is_same_scene(now, m) or now.position == m.position}
     for tag, change in state_tags.tags_held_at(entity, now).items():
@@ -557,8 +562,10 @@ def actor_present(
         return
     scene, now = candidate.scene, candidate.moment
     here = () if scene is None or scene.location_ref != location.id else scene.participants
+    said = (one for one in statements_of(content, view) if one.attribute == "location")
+    arrived = {one.subject for one in said if one.holds_then}
     actors = [view.find_entity(reference) for reference in content.actors]
-    for actor in (one for one in actors if one is not None and one.id not in here):
+    for actor in (one for one in actors if one is not None and one.id not in {*here, *arrived}):
         for relation in standing_relations(view, actor, LOCATED_IN, now):
             there = view.find_entity(Reference(relation.to_id))
             if there is None or is_same_scene(now, relation.moment):
