@@ -154,7 +154,6 @@ LOCAL: Final = "local"
 """The moderator that needs no endpoint."""
 
 _FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, *SecretVariable})
-_NOT_OURS: Final = ("CANONRY_BENCH_", "CANONRY_REQUIRE_")
 """Prefixes of variables that only benchmarks and tests read."""
 
 _DIMENSIONS_MAX: Final = 16_384  # bounds the size of each stored vector
@@ -244,7 +243,7 @@ def _from_environment(variables: Mapping[str, str]) -> SettingsLayer:
     for name in sorted(name for name in variables if name.startswith("CANONRY_")):
         row = rows.get(name)
         if row is None:
-            if name in _FOREIGN or name.startswith(_NOT_OURS):
+            if name in _FOREIGN or name.startswith(("CANONRY_BENCH_", "CANONRY_REQUIRE_")):
                 continue
             raise unknown_setting(name, rows, "environment")
         text = variables[name]

@@ -32,7 +32,6 @@ TABLES: Final = tuple[str, ...](_NAMES["tables"].split())
 
 _PORT_MAX: Final = 65_535
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
-_FALSE: Final = frozenset({"0", "false", "no", "off", ""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +60,7 @@ def _read_path(value: Any) -> Path:
 
 def _flag_of_text(text: str) -> bool:
     flag = text.strip().casefold()
-    if flag not in _TRUE | _FALSE:
+    if flag not in _TRUE | {"0", "false", "no", "off", ""}:
         raise ValueError(text)
     return flag in _TRUE
 

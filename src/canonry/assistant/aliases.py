@@ -11,7 +11,6 @@ from canonry.values.json_values import fold_text
 
 _ALIASES: Final = read_toml(__package__, "aliases.toml")
 _NAMES: Final[Mapping[str, str]] = _ALIASES["arguments"]
-_VALUES: Final[Mapping[str, str]] = _ALIASES["values"]
 _CLAIMS, _TOOLS = (read_toml(__package__, f"{name}.toml") for name in ("claims", "tools"))
 _MEMBER: Final[Mapping[str, Schema]] = _TOOLS["claim"]["arguments"]
 _CLAIM: Final[Schema] = {"properties": _MEMBER}
@@ -22,9 +21,7 @@ _EVERYTHING: Final = frozenset(_ALIASES["everything"].split())
 _EVERY: Final = "*"
 """Stands for a choice of everything, which is left out."""
 BOOLEANS: Final[Mapping[str, bool]] = _ALIASES["booleans"]
-_CONFIDENCE: Final[Mapping[str, float]] = _ALIASES["confidence"]
 _PERCENT: Final = 100
-_ALWAYS: Final = ("kind", "evidence", "confidence")
 _PLAIN: Final = frozenset({"name", "type", "says", "tags", "fields", "for"})
 
 
@@ -62,11 +59,11 @@ def _fit_value(value: Any, schema: Any) -> Any:
     match schema:
         case {"enum": choices} if isinstance(value, str):
             form = fold_text(value)
-            forms = (form, _VALUES.get(form, ""), form.removesuffix("s"))
+            forms = (form, _ALIASES["values"].get(form, ""), form.removesuffix("s"))
             every = _EVERY if form in _EVERYTHING else value
             return next((each for each in forms if each in choices), every)
         case {"maximum": 1} if isinstance(value, str):
-            value = _CONFIDENCE.get(fold_text(value), value)
+            value = _ALIASES["confidence"].get(fold_text(value), value)
         case {"minimum": least, "maximum": most} if isinstance(value, int | float):
             value = value / _PERCENT if most == 1 and 1 < value <= _PERCENT else value
             return min(max(value, least), most) if isinstance(value, int) else value
@@ -145,7 +142,7 @@ def claim_by_kind(claim: Mapping[str, Any]) -> dict[str, Any]:
     A name that no claim of this kind has stays, and is refused later.
     """
     rest = {name: value for name, value in claim.items() if name != "kind"}
-    known = (*_MEMBERS[claim["kind"]], *_ALWAYS)
+    known = (*_MEMBERS[claim["kind"]], *("kind", "evidence", "confidence"))
     named = _rename_members(rest, known)
     named = {name: _fit_value(each, _MEMBER.get(name, {})) for name, each in named.items()}
     others = [name for name in named if name not in known]

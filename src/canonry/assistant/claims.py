@@ -95,7 +95,6 @@ _CLAIMS: Final = read_toml(__package__, "claims.toml")
 _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = _CLAIMS["members"]
 """The members of each kind of claim, with the members of the proposal that they become."""
 _NEEDED: Final[Mapping[str, Sequence[str]]] = _CLAIMS["needed"]
-_ALWAYS: Final = frozenset({"kind", "evidence", "confidence"})
 _ABOUT: Final = frozenset({"fact", "event"})
 _ENTITIES: Final = frozenset({"about", "who", "from", "to", "of", "where", "same_as"})
 _STATEMENTS: Final = (Fact, Event, Relation)
@@ -422,7 +421,7 @@ def require_members(claim: Mapping[str, Any], number: int) -> None:
     known = _MEMBERS[kind]
     takes = f"a claim of kind {kind} takes {', '.join(known)}"
     for name in claim:
-        if name not in known and name not in _ALWAYS:
+        if name not in known and name not in {"kind", "evidence", "confidence"}:
             message = f"{path}/{name} is unknown: {takes}{suggest_name(name, known)}"
             raise InvalidInput("claim.unknown-member", message, path=f"{path}/{name}")
     for name in _NEEDED[kind]:

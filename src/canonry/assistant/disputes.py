@@ -34,7 +34,6 @@ _TYPE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 _ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 _CHANGED: Final = "by:~loss"
 _BESIDE: Final = re.compile(r" \([0-9a-f]{8}-[0-9a-f-]{27}\)")
-_AGAINST: Final = ("against", "perhaps_against")
 
 
 def is_dispute(reason: str) -> bool:
@@ -135,7 +134,7 @@ async def _replace_ids(context: CallContext, note: str) -> str:
 
 def _claims_against(row: Row) -> list[Row]:
     """Return the other statements that a row is against."""
-    others = [one for each in _AGAINST for one in row.get(each, ())]
+    others = [one for each in ("against", "perhaps_against") for one in row.get(each, ())]
     return [one for one in others if _STATED_BY.search(one.get("because", ""))]
 
 

@@ -124,7 +124,6 @@ _ASKS: Final[Mapping[str, frozenset[ReviewKind]]] = {
     "review": frozenset({ReviewKind.NEEDS_REVIEW}),
     "conflicts": frozenset({ReviewKind.POSSIBLE, ReviewKind.HIDDEN}),
 }
-_WHAT: Final = (*_ASKS, "duplicates", "unclear")
 WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
 """Types of proposals that a keeper decides. Actions in a world have their own gates."""
 _FORGOTTEN: Final = "forgotten at the caller's wish"
@@ -684,6 +683,6 @@ def _require_reason(arguments: Arguments, why: str) -> str:
 
 
 TOOLS: Final = (
-    canon_tool("review", _show_review, EVERYBODY, what=_WHAT),
+    canon_tool("review", _show_review, EVERYBODY, what=(*_ASKS, "duplicates", "unclear")),
     canon_tool("decide", _decide_by_verdict, KEEPERS, verdict=_VERDICTS),
 )

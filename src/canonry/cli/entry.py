@@ -117,7 +117,6 @@ class LazyGroup(click.Group):
             ctx.exit(DEFECT)
 
 
-_COLLECTIONS: Final = (50_000, 20, 100)
 """Thresholds of rare collections: a call makes many values and almost no cycles."""
 
 
@@ -129,7 +128,7 @@ def without_collection() -> Iterator[None]:
         yield
     finally:
         gc.freeze()  # later collections skip the imported objects
-        gc.set_threshold(*_COLLECTIONS)
+        gc.set_threshold(50_000, 20, 100)
         gc.enable()
 
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -103,9 +103,6 @@ def _guarded_inspector(gateway: "Gateway", principal: "Principal | None", verify
         TokenSignIn(verify=verify) if principal is None else Unlocked(principal=principal)
     )
     return inspector_app(gateway, auth)
-
-
-_MIB: Final = 1024 * 1024
 
 
 @click.command(cls=SettingsCommand, epilog=EXAMPLES["serve"])
@@ -223,7 +220,7 @@ def server_options(settings: Settings) -> ServerOptions:
             each_address=max(1, connections // 2 if each is None else int(each)),
             idle_seconds=settings.http_idle,
             each_principal=max(1, int(settings.http_sessions_each)),
-            in_flight_bytes=int(settings.http_in_flight * _MIB),
+            in_flight_bytes=int(settings.http_in_flight * 1024 * 1024),
         ),
         bearer=_bearer_options(settings),
     )

@@ -190,8 +190,6 @@ def _ease_schema(schema: Any) -> Any:
     return {**{key: _ease_schema(each) for key, each in kept.items()}, **named}
 
 
-_NOT_IN_PATHS: Final = frozenset("?#")
-
 Check = Callable[[dict[str, Any]], dict[str, Any]]
 Key = TypeVar("Key")
 Named = TypeVar("Named")
@@ -444,7 +442,7 @@ def _template_values(template: Sequence[str], steps: Sequence[str]) -> dict[str,
     values = {}
     for own, step in zip(template, steps, strict=True):
         if own.startswith("{"):
-            if not step or _NOT_IN_PATHS & set(step):
+            if not step or {"?", "#"} & set(step):
                 return None
             values[own[1:-1]] = unquote(step)
         elif own != step:

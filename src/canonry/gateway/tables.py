@@ -62,7 +62,6 @@ _PLAIN: Final = frozenset(("boolean", "number", "object", "text"))
 INTERNAL: Final = "("
 """The first sign of arguments that the server adds; no schema has them."""
 _PROPERTY: Final = "@"
-_NUMBER_OF: Final = "#"
 _ATTRIBUTES: Final = re.compile(r"[a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)*")
 _CHOICES: Final = "one of "
 _LIST: Final = "list of "
@@ -310,7 +309,7 @@ def _read_path(written: str, missing: Any) -> replies.Read:
 def _step(name: str, missing: Any) -> replies.Read:
     if name.isdecimal():
         return itemgetter(int(name))
-    if name == _NUMBER_OF:
+    if name == "#":
         return len
     if not name.startswith(_PROPERTY):
         return attrgetter(name)

@@ -20,7 +20,6 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
 from canonry.values.moments import parse_instant
 
-_MASK: Final = "the value"
 _REPORTED: Final = 8  # a wrong list breaks every item; the first problems name it
 _WEIGHED: Final = 256  # the most faults that are sorted to report the most important one first
 _FIRST: Final = {"input.missing": 0, "input.unknown-property": 1}
@@ -72,7 +71,7 @@ def compile_arguments(
         checked,
         formats={"uuid": is_uuid, "date-time": _is_instant},
         validate_formats=True,
-        mask=_MASK,
+        mask="the value",
         offline=True,
     )
     is_valid = validator.is_valid

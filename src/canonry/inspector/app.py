@@ -47,7 +47,6 @@ _PAGES: Final[dict[str, Answering]] = {
     "/review/head": pages.head_position,
 }
 _INVALID: Final = 400
-_YEAR: Final = 365 * 86_400
 _LANGUAGE: Final = "canonry-language"
 _TOKEN_MAX: Final = 20_000  # larger than any token
 _PACKED: Final = 5
@@ -155,7 +154,7 @@ class _SignInPages:
         form = await visit.read_form()
         response = visit.redirect_to(pages.back_to(form))
         chosen = rendering.language_of(form.get("language", [""])[0], "")
-        _set_cookie(visit.request, response, _LANGUAGE, chosen, max_age=_YEAR)
+        _set_cookie(visit.request, response, _LANGUAGE, chosen, max_age=365 * 86_400)
         return response
 
     async def missing_page(self, request: Request, _: Exception) -> Response:

@@ -381,7 +381,6 @@ def _first_value(form: Mapping[str, list[str]], name: str) -> str:
     return next(iter(form.get(name, ())), "")
 
 
-_FORMS_ONLY: Final = frozenset({"/decide", "/propose"})
 """Addresses that take forms, and that a browser cannot go back to."""
 
 
@@ -391,7 +390,7 @@ def back_to(form: Mapping[str, list[str]]) -> str:
     ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     kept = path.partition("#")[0] if ours else "/"
     bare, _, asked = kept.partition("?")
-    if bare in _FORMS_ONLY:
+    if bare in {"/decide", "/propose"}:
         return "/"
     pairs = [each for each in asked.split("&") if each and not each.startswith(("done=", "ids="))]
     return f"{bare}?{'&'.join(pairs)}" if pairs else bare

@@ -300,9 +300,6 @@ _NAMING: Final = (
     *("entity_id", "from_id", "to_id", "involved", "derives_from", "causes"),
     *("superseded_by", "replaced_by", "effect"),
 )
-_EVIDENCE: Final = "evidence"
-_AUDIENCE: Final = "audience"
-_PLAYED: Final = ("scene_id", "turn_id")
 
 
 def limit_audience(
@@ -352,12 +349,12 @@ def _named_ids(content: Any, *, evidence: bool) -> Iterator[str]:
             yield value
         elif value is not None:
             yield from value
-    if isinstance(content, ProposalDraft) and _AUDIENCE in content.original:
+    if isinstance(content, ProposalDraft) and "audience" in content.original:
         evidence = False  # the proposer has set the audience, which need not read the evidence
     if evidence or isinstance(content, TurnDraft):
-        scenes = (getattr(content, name, None) for name in _PLAYED)
+        scenes = (getattr(content, name, None) for name in ("scene_id", "turn_id"))
         yield from (one for one in scenes if one is not None)
-    cited: Any = getattr(content, _EVIDENCE, ()) if evidence else ()
+    cited: Any = getattr(content, "evidence", ()) if evidence else ()
     yield from (one.ref for one in (cited if isinstance(cited, tuple) else (cited,)))
     if isinstance(content, SnippetDraft):
         yield content.source_id

@@ -25,7 +25,6 @@ from canonry.values.json_values import decode_json
 # from the endpoint never enters an error message.
 
 _OK: Final = 200
-_REFUSED: Final = frozenset({401, 403})
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 HELLO: Final = ({"role": "user", "content": "hello"},)
 """The messages of a probe."""
@@ -107,7 +106,7 @@ class Posting:
             else:
                 if status == _OK:
                     return content
-                if status in _REFUSED:
+                if status in {401, 403}:
                     raise self.fault("refuses the key. Set another key", status=status)
                 if attempt == attempts or status not in _AGAIN:
                     raise self.fault(f"answers with HTTP {status}", status=status)

@@ -27,7 +27,6 @@ PROBE_SECONDS: Final = 5.0
 _FIRST_PAUSE: Final = 1.0  # a service that restarts is asked again soon
 _LONGEST_PAUSE: Final = 60.0  # a service that returns is noticed within a minute
 _SERVER_ERROR: Final = 500
-_BUSY: Final = frozenset({408, 425, 429})
 
 Probe = Callable[[], Awaitable[object]]
 """Sends a minimal request to a service, within `PROBE_SECONDS`.
@@ -97,7 +96,7 @@ class OutsideService:
     def _count_failure(self, error: Unavailable) -> bool:
         """Count a failure, unless the service answered with a refusal."""
         status = error.details.get("status", _SERVER_ERROR)
-        if status < _SERVER_ERROR and status not in _BUSY:
+        if status < _SERVER_ERROR and status not in {408, 425, 429}:
             return False
         self.failed += 1
         self._in_a_row += 1

@@ -71,7 +71,6 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 _EPOCHS: Final = ((10**11, 1_000_000), (10**14, 1_000), (10**17, 1))
 """Numbers below the first are seconds, milliseconds, microseconds; above all, nanoseconds."""
 
-_EARLIEST_NUMBER: Final = 10**8
 _LONGEST: Final = 60
 
 
@@ -259,7 +258,7 @@ def read_date(value: str | int) -> CalendarDate | None:
 
 
 def _from_number(value: int) -> CalendarDate | None:
-    if not _EARLIEST_NUMBER <= value < 10**20:
+    if not 10**8 <= value < 10**20:
         return None
     scale = next((factor for limit, factor in _EPOCHS if value < limit), None)
     instant = Instant(value * scale if scale is not None else value // 1_000)

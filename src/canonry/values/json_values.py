@@ -118,9 +118,7 @@ LONG: Final = 2_000
 """A longer text is no name or address that needs a normal form."""
 
 _TWO_NUMBERS: Final = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
-_PHONE_DIGITS: Final = (5, 17)
 _PLAIN: Final = (int, float, str)
-_NUMERIC: Final = (*_PLAIN, Decimal)
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -261,7 +259,7 @@ def _phone_number(text: str) -> str | None:
     digits = "".join(c for c in plain if c.isdigit())
     if plain.startswith("00"):
         plain, digits = "+", digits[2:]
-    low, high = _PHONE_DIGITS
+    low, high = (5, 17)
     if not low <= len(digits) <= high:
         return None
     return f"+{digits}" if plain.startswith("+") else digits
@@ -305,7 +303,7 @@ def reference_number(text: str) -> str:
 
 def plain_amount(value: Any) -> str | None:
     """Return the number without trailing zeros: `1500.50` becomes `1500.5`; None if unclear."""
-    if isinstance(value, bool) or not isinstance(value, _NUMERIC):
+    if isinstance(value, bool) or not isinstance(value, (*_PLAIN, Decimal)):
         return None
     if isinstance(value, str) and _TWO_NUMBERS.fullmatch(value.strip()):
         return None

@@ -188,12 +188,6 @@ NAMES: Final = MergePolicy(
 """The newest name wins; all others are kept as aliases."""
 
 
-_APART: Final = "@"
-_MOMENT: Final = attrgetter("moment")
-_RECORDED: Final = attrgetter("moment.recorded")
-_CORRECTED: Final = attrgetter("corrected")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagChange:
     """The start or end of a tag."""
@@ -217,7 +211,7 @@ def order_changes(changes: Iterable[TagChange]) -> list[TagChange]:
     A change and its reversal at the very same moment cancel each other.
     """
     groups: dict[tuple[object, ...], list[TagChange]] = {}
-    for change in sorted(changes, key=_RECORDED):
+    for change in sorted(changes, key=attrgetter("moment.recorded")):
         position = change.moment.position
         spot = (
             position.story,
@@ -233,13 +227,13 @@ def order_changes(changes: Iterable[TagChange]) -> list[TagChange]:
         else:
             same.append(change)
     standing = [change for same in groups.values() for change in same]
-    return sorted(sort_by_story(standing, _MOMENT), key=_CORRECTED)
+    return sorted(sort_by_story(standing, attrgetter("moment")), key=attrgetter("corrected"))
 
 
 def _list_changes(elements: Elements) -> list[TagChange]:
     return [
         TagChange(
-            tag=name.rpartition(_APART)[0],
+            tag=name.rpartition("@")[0],
             holds=bool(held.value),
             moment=_moment_of(held),
             observation=held.observation,

@@ -21,7 +21,6 @@ PRIORITY_INTERPRETED: Final = 0
 PRIORITY_CORRECTION: Final = 1000
 
 _LIKENESS_BYTES: Final = 8
-_NESTED: Final = (list, tuple, dict)
 
 SPECIFICITY_STATED: Final = 1.0
 SPECIFICITY_INTERPRETED: Final = 0.5
@@ -115,7 +114,7 @@ class Observation(ObservationDraft):
         separately: lists and tags.
         """
         for value in self.fields.values():
-            if isinstance(value, _NESTED):
+            if isinstance(value, (list, tuple, dict)):
                 return None
         names = (*self.fields, "", *self.fragments)
         weight = (self.correction, self.priority, self.specificity, self.schema_version is None)

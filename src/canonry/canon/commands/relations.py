@@ -280,7 +280,6 @@ async def end_relation(
 # Both former amounts end and both new ones begin, so that the past stays readable.
 
 _OWNS: Final = "OWNS"
-_REASON: Final = "a part of it changed hands"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,7 +414,7 @@ def _transfer_entries(
             relation_id=each.id,
             until=transfer.at,
             superseded_by=RelationId(successor.thing.id),
-            reason=_REASON,
+            reason="a part of it changed hands",
         )
         for held, successor in ((given, left or gained), (taken, gained))
         for each in held.relations

@@ -190,19 +190,15 @@ async def find_named(
     raise unknown_name_error(named, "this space", near, path)
 
 
-_WORDS: Final = ("content", "text", "body")
-_SENTENCE_ENDS: Final = (".", "!", "?", "\u2026")
-
-
 def _has_no_name(item: StoredItem) -> bool:
     """Return whether an item, such as a note, has no name but its own first words."""
     if not isinstance(item, Entity):
         return False
-    name, texts = item.name, map(item.properties.get, _WORDS)
+    name, texts = item.name, map(item.properties.get, ("content", "text", "body"))
     return any(
         isinstance(each, str)
         and each.startswith(name.rstrip("\u2026"))
-        and (name.endswith(_SENTENCE_ENDS) or each[len(name) :][:1] in {"", "\n"})
+        and (name.endswith((".", "!", "?", "\u2026")) or each[len(name) :][:1] in {"", "\n"})
         for each in texts
     )
 

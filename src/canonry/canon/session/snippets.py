@@ -49,7 +49,6 @@ from canonry.values.ids import (
 from canonry.values.json_values import encode_json
 from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
 
-_TITLED: Final = " > "
 """The separator between a document's title and a section's, as between headings."""
 
 
@@ -75,7 +74,7 @@ def snippets_of(
             source_id=source.id,
             text=excerpt.text,
             page=excerpt.page,
-            section=_TITLED.join(s for s in (title, excerpt.section) if s)[:section_max] or None,
+            section=" > ".join(s for s in (title, excerpt.section) if s)[:section_max] or None,
             index=index,
         )
         for index, excerpt in enumerate(excerpts)
@@ -199,7 +198,6 @@ async def _former_source(canon: Canon, space: SpaceId, quoted: QuotedText) -> So
 Citing: TypeAlias = Fact | Event | Relation
 CitedBy: TypeAlias = Mapping[str, Sequence[Citing]]
 """The items that cite a piece of evidence, by its id."""
-_WORDS: Final = (Turn, Snippet)
 
 
 async def evidence_of_retracted(
@@ -238,7 +236,7 @@ async def retracted_passages(
         canon = narrow_canon(canon.now, replace(canon.viewpoint, at=None, scene=None))
     gone: dict[str, Turn | Snippet] = {}
     for passage in (await canon.query_scope(spaces).items_by_id(ids)).values():
-        if not isinstance(passage, _WORDS):
+        if not isinstance(passage, (Turn, Snippet)):
             continue
         whole = by.get(passage.scene_id if isinstance(passage, Turn) else passage.source_id, ())
         citing = [

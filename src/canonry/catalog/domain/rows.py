@@ -13,7 +13,6 @@ from canonry.values.ids import is_uuid
 from canonry.values.moments import parse_instant
 
 IDS_MAX: Final = 1_000  # each id is looked up before a row is written
-_COUNT_MAX: Final = 2**53  # JSON readers round larger numbers
 _NAMED: Final = 60
 RUNNING_SCHEMES: Final = frozenset(
     ("javascript", "data", "vbscript", "livescript", "mocha", "blob", "filesystem", "view-source")
@@ -203,7 +202,7 @@ def _reuse_equal(given: str, wanted: str) -> str:
 
 
 def _read_count(_: catalog_tables.Column, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _COUNT_MAX:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 2**53:
         raise InvalidInput("field.count", "Give a whole number from 0 to 2^53.")
     return value
 

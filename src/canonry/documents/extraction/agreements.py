@@ -29,7 +29,6 @@ _OR: Final = re.compile(
     r"\s*(?:(?:or|oder|ou|o|lub|of)\s|[+/\u2013\u2014-]\s?\d|[?\xb1])", re.IGNORECASE
 )
 _NEAR: Final = re.compile(r"[^:]{0,16}")
-_DATED: Final = ("issued", "date", "signed", "effective")
 
 _KRONOR: Final = re.compile(r"(?<=\d)\s?kr\b")
 
@@ -98,7 +97,7 @@ def context_of(lines: list[labels.LabelledLine]) -> DocumentContext:
 
 
 def _document_date(lines: list[labels.LabelledLine], order: DayOrder | None) -> date | None:
-    for meaning in _DATED:
+    for meaning in ("issued", "date", "signed", "effective"):
         for line in lines:
             if line.meaning == meaning and (seen := first_date(line.value, order)) and seen.value:
                 return date.fromisoformat(seen.value[:10])

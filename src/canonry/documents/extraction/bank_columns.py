@@ -298,7 +298,6 @@ def _proof_in_order(lines: Sequence[BookedAmount], newest_first: bool) -> Proof:
 
 
 Cells: TypeAlias = Sequence[Cell]
-_MARKS: Final = (".", ",")
 _LINES_MIN: Final = 3
 _SIGN_OF_KIND: Final = {"payment": -1, "fee": -1, "refund": 1, "reversal": 1}
 _THANKS: Final = re.compile(
@@ -400,7 +399,7 @@ def sums_of(
     first = _try_notation(columns, rows, mark, card, 0)
     if first[1].is_complete:
         return first
-    others = (_try_notation(columns, rows, each, card, 0) for each in _MARKS if each != mark)
+    others = (_try_notation(columns, rows, each, card, 0) for each in (".", ",") if each != mark)
     whole = [each for each in others if each[1].is_complete]
     if len(whole) == 1:
         return whole[0]

@@ -186,13 +186,10 @@ _ABOUT: Final = frozenset(TABLES["words"]["about"].split())
 _DISTINGUISHING: Final = frozenset(TABLES["words"]["beside"].split())
 """Words that tell several columns of one field apart."""
 
-_MANY: Final = ("email", "phone")
-_DATES: Final = ("birthday", "connected_on")
 _PLAIN: Final = ("organization", "title", "department", "website", "notes")
 _ADDRESS_PARTS: Final = ("street", "postal", "city", "country")
 _NUMBER: Final = re.compile(r"\b\d\b")
 _LINKEDIN: Final = re.compile(r"https?://(?:[a-z]{2,3}\.)?linkedin\.com/", re.IGNORECASE)
-_SEVERAL: Final = " ::: "
 """The separator of several values in a cell of a Google export."""
 
 
@@ -273,16 +270,16 @@ def _address_book_contact(
     name = " ".join(part for part in parts if part) or first.get("name", "")
     fields: dict[str, Any] = {"name": name} if name else {}
     unread: dict[str, UnreadValue] = {}
-    for meant in _MANY:
+    for meant in ("email", "phone"):
         values = list(
-            dict.fromkeys(v for e in values_by_field.get(meant, ()) for v in e.split(_SEVERAL))
+            dict.fromkeys(v for e in values_by_field.get(meant, ()) for v in e.split(" ::: "))
         )
         fields |= {meant: values[0]} if values else {}
         fields |= {PLURALS[meant]: values[1:]} if len(values) > 1 else {}
     fields |= {meant: first[meant] for meant in _PLAIN if meant in first}
     if _LINKEDIN.match(fields.get("website", "")):
         fields["linkedin_url"] = fields.pop("website")
-    for meant in _DATES:
+    for meant in ("birthday", "connected_on"):
         if meant in first and (seen := first_date(first[meant])) is not None:
             if seen.value is None:
                 unread[meant] = UnreadValue(value=first[meant], reason=seen.reason)

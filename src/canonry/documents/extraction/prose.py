@@ -20,7 +20,6 @@ _DATES, _MONEY, _NUMBERS = (kinds.MEANINGS[name] for name in ("dates", "money", 
 _FIELDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = kinds.TABLES["fields"]
 _EARNED: Final = re.compile("brut|gross|lord|deveng")
 _AMOUNT_BEHIND: Final = re.compile(r"\s\S{0,20}\d[.,]\d\d(?!\d)")
-_NAMES: Final = frozenset({"vendor", "customer", "merchant"})
 _TITLE_MAX: Final = 200  # longer first lines are prose
 _EXTRA_LABEL: Final = re.compile(r"[a-z][a-z0-9]*(?: [a-z0-9]+){0,3}")
 _TOTALS: Final = frozenset({"amount_due", "amount_total"})
@@ -128,7 +127,7 @@ def _read_value(draft: _EntityDraft, name: str, line: LabelledLine) -> bool:
         of_another = line.meaning == "receipt_number" and kinds.names_bill(value)
         # In a line of a list of documents an amount follows.
         value = "" if of_another or _AMOUNT_BEHIND.search(value) else value
-    elif line.meaning in _NAMES:
+    elif line.meaning in {"vendor", "customer", "merchant"}:
         value = (line.value or (line.block[0] if line.block else "")).strip()
     elif line.meaning == "parties":
         value = agreements.BETWEEN.join(agreements.listed_in(value, draft.context))
@@ -304,7 +303,6 @@ _FINISH: Final[Mapping[str, Callable[[_EntityDraft], None]]] = {
 
 # Bills: checks of their sums, and their senders.
 
-_CENT: Final = Decimal("0.011")
 _GROSS: Final = {"invoice": ("amount", "amount_due"), "receipt": ("amount_total",)}
 
 
@@ -335,7 +333,7 @@ def _item_total(fields: Mapping[str, Any]) -> Decimal | None:
 
 
 def _has_equal(total: Decimal, others: Sequence[Decimal]) -> bool:
-    return any(abs(total - other) < _CENT for other in others)
+    return any(abs(total - other) < Decimal("0.011") for other in others)
 
 
 def _as_decimal(value: Any) -> Decimal | None:

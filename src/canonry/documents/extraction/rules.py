@@ -235,7 +235,6 @@ _TABULAR: Final = frozenset({FileType.CSV, FileType.XLSX, FileType.XLS, FileType
 _LABELLED: Final = 3
 _LABELLED_SHARE: Final = 0.6
 _NOTE: Final = kinds.Kind(entity_type="note", reasons=("no evidence of another type",), weight=0)
-_EXACT: Final = ("exchanged",)
 _EXCHANGED: Final = frozenset({"invoice", "credit_note"})
 _TYPED: Final = frozenset({"entity_type", "schema_version"})
 """Fields of records that already have a type of their own."""
@@ -412,7 +411,7 @@ def _find_entities(
                 entity_type=each.kind,
                 fields=cards.with_rest(each.fields),
                 row=number,
-                reasons=_EXACT,
+                reasons=("exchanged",),
             )
             for number, each in enumerate(exact, 1)
         ]

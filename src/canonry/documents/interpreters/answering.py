@@ -170,7 +170,6 @@ _DEPTH_MAX: Final = 8  # the check recurses, and the answer is untrusted
 _PROMPT: Final = read_toml(__package__, "prompt.toml")
 INSTRUCTIONS: Final[str] = _PROMPT["instructions"].strip()
 
-_VALUE: Final[Mapping[str, Any]] = _PROMPT["value"]
 _TEXT: Final = {"type": "string"}
 
 
@@ -180,7 +179,7 @@ def _object_schema(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"type": "object", "properties": properties, **closed}
 
 
-_FIELD: Final = _object_schema(name=_TEXT, value=_VALUE, quote=_TEXT)
+_FIELD: Final = _object_schema(name=_TEXT, value=_PROMPT["value"], quote=_TEXT)
 _ENTITY: Final = _object_schema(entity_type=_TEXT, fields={"type": "array", "items": _FIELD})
 ANSWER_SCHEMA: Final = _object_schema(entities={"type": "array", "items": _ENTITY})
 """Fields are a list of names and values, because not all endpoints support free keys."""
@@ -373,7 +372,6 @@ def _malformed_setting(name: str, what: str) -> InvalidInput:
     return InvalidInput("interpretation.configuration", f"`{name}` {what}.", path=path)
 
 
-_VERSION: Final = "2023-06-01"
 _TOOL: Final = "record_entities"
 
 
@@ -381,7 +379,7 @@ ANTHROPIC: Final = ModelProtocol(
     provider="anthropic",
     path="/messages",
     headers=lambda key: (
-        {"anthropic-version": _VERSION} | ({} if key is None else {"x-api-key": key})
+        {"anthropic-version": "2023-06-01"} | ({} if key is None else {"x-api-key": key})
     ),
     body=lambda question: {
         "system": INSTRUCTIONS,

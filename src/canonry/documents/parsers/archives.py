@@ -13,7 +13,6 @@ _ENTRIES_MAX: Final = 10_000  # against archives whose directory alone fills the
 _RATIO_MAX: Final = 200  # against bombs, whose members repeat one byte
 _RATIO_FROM: Final = 4 * 1024 * 1024  # the size from which the compression ratio is checked
 
-_PIECE: Final = 1 << 20  # unpacking never holds more than this in memory
 _OF_SYSTEMS: Final = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
 """Files that operating systems add to archives."""
 
@@ -49,7 +48,7 @@ def check_archive(data: bytes, most: int) -> None:
             if entry.file_size > max(_RATIO_FROM, _RATIO_MAX * entry.compress_size):
                 raise Fault("bomb")
             with archive.open(entry) as file:
-                while piece := file.read(_PIECE):
+                while piece := file.read(1 << 20):
                     left -= len(piece)
                     if left < 0:
                         raise Fault("bomb")

@@ -32,7 +32,6 @@ _CREDITED: Final[dict[str, str]] = NAMES["credit_notes"]
 """The names of an invoice's fields in a credit note, which nobody has to pay."""
 
 _DEALS: Final = ("SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")
-_DAY: Final = len("20240131")
 _SILENT: Final = frozenset(NAMES["xml"]["silent"].split())
 """Attributes that say in which list, unit or currency a value is."""
 
@@ -78,7 +77,7 @@ def _fields(root: Element, all_paths: _Paths) -> dict[str, Any]:
             fields[name] = said_at(root, *paths)
     for name in ("invoice_date", "date_due"):
         day = fields[name]
-        if len(day) == _DAY and day.isdigit():
+        if len(day) == len("20240131") and day.isdigit():
             fields[name] = f"{day[:4]}-{day[4:6]}-{day[6:]}"
     fields["iban"] = fields["iban"].replace(" ", "")
     lines = [line for path in all_paths["items"] for line in all_at(root, path)]
@@ -177,7 +176,6 @@ _FRAME: Final = frozenset(NAMES["mt940"]["frame"].split())
 _OFX_FRAME: Final = frozenset(NAMES["ofx"]["frame"].split())
 """Members of statements that are read, or that only carry the others."""
 
-_FULL: Final = (27, 35, 65)
 """The lengths of full lines and subfields, whose text goes on in the next one without a blank."""
 
 _TAG: Final = re.compile(r"<(/?)([A-Za-z0-9._]+)>([^<\r\n]*)")
@@ -329,7 +327,7 @@ def _mt940_details(text: str) -> list[tuple[str, str]]:
 
 
 def _join_parts(parts: Sequence[str]) -> str:
-    return "".join(part if len(part) in _FULL else f"{part} " for part in parts).strip()
+    return "".join(part if len(part) in (27, 35, 65) else f"{part} " for part in parts).strip()
 
 
 def _clean_text(text: Any) -> str | None:
@@ -396,7 +394,6 @@ def _ofx_line(line: Mapping[str, str], about: Mapping[str, str]) -> dict[str, Pa
 
 _QIF: Final[dict[str, str]] = NAMES["qif"]
 _QIF_PARTS: Final[dict[str, str]] = NAMES["qif_parts"]
-_SPLIT: Final = ("E", "$", "%")
 _OF_ACCOUNTS: Final = frozenset(f"type:{a}" for a in ("bank", "ccard", "cash", "oth a", "oth l"))
 _SPACED: Final = re.compile(r"(?<=[/.'-])\s+|^\s+")
 _SHORT_YEAR: Final = re.compile(r"'(\d{1,2})$")
@@ -427,7 +424,7 @@ def _qif_lines(text: str, found: Findings) -> Iterator[Line]:
             else:
                 found.note_unread(((f"{section} {name}", text) for name, text in parts), [account])
             line, parts = {}, []
-        elif key in _SPLIT and parts:  # the memo and the share of the split above
+        elif key in ("E", "$", "%") and parts:  # the memo and the share of the split above
             parts[-1] = (parts[-1][0], f"{parts[-1][1]}, {member_text}")
         elif key:
             if key == "D":  # Quicken writes 2004 as `' 4`

@@ -13,9 +13,7 @@ from canonry.values.file_texts import unused_texts, utc_text_of
 _FIELDS: Final[dict[str, str]] = NAMES["cards"]
 _FRAME: Final = frozenset(NAMES["parameters"]["frame"].split())
 _SILENT: Final = frozenset(NAMES["parameters"]["silent"].split())
-_MANY: Final = frozenset({"email", "phone", "aliases"})
 _USED: Final = frozenset({"VERSION", "PRODID", "REV", "N", "BEGIN", "END", "X-ABLABEL"})
-_PICTURES: Final = frozenset({"PHOTO", "LOGO", "SOUND", "KEY"})
 _CARD: Final = re.compile(
     r"^BEGIN:VCARD[ \t]*\n(.*?)(?:^(END:VCARD)[ \t]*(?:\n|\Z)|(?=^BEGIN:VCARD)|\Z)",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
@@ -115,7 +113,7 @@ def _card_fields(lines: list[_CardLine], found: Findings) -> dict[str, Any]:
         if line.name == "X-ABLABEL"
     }
     for line in lines:
-        if line.name in _PICTURES:
+        if line.name in {"PHOTO", "LOGO", "SOUND", "KEY"}:
             found.add_note("Pictures, sounds and keys of cards were not read.")
         elif line.name not in _USED and line.display_text.strip(";"):
             label = labels.get(line.group, "").replace(" ", "_") if line.group else ""
@@ -149,7 +147,7 @@ def _add_line(fields: dict[str, Any], line: _CardLine, key: str) -> None:
         department = ", ".join(filter(None, units))
         fields |= {"organization": company} if company else {}
         fields |= {"department": department} if department else {}
-    elif name in _MANY:
+    elif name in {"email", "phone", "aliases"}:
         several = _COMMAS.split(line.value) if name == "aliases" else [line.display_text]
         values = (_unescape_text(each).strip() for each in several)
         fields[name] = list(dict.fromkeys((*fields.get(name, ()), *filter(None, values))))

@@ -26,8 +26,6 @@ _COMMENTS: Final = re.compile(r"(?:word|xl|ppt)/(?:[^/]+/)?(?:comment|threadedCo
 _COMMENTS_MAX: Final = 500  # a note of a file is short
 _SIDE_PARTS: Final = re.compile(r"word/(?:header|footer)\d*\.xml")
 _PARAGRAPHS: Final = frozenset({"p", "h"})
-_TABLES: Final = frozenset({"table", "tbl"})
-_ROWS: Final = frozenset({"table-row", "tr"})
 _CELLS: Final = frozenset({"table-cell", "tc"})
 _MARKS: Final = {"tab": "\t", "line-break": "\n", "br": "\n", "s": " "}
 _SILENT: Final = frozenset({"annotation", "tracked-changes", "note", "fld"})
@@ -41,11 +39,9 @@ _UNIT: Final = re.compile(
     r'\[\$([^\]-]{1,8})(?:-([0-9A-F]{1,8}))?\]|"\s{0,4}([^"\s]{1,8})\s{0,4}"|([\u20ac\xa3\xa5\u20b9$%])'
 )
 _UNITS_BY_LOCALE: Final[dict[str, str]] = NAMES["cells"]["of_places"]
-_CODES: Final[dict[str, str]] = NAMES["cells"]["of_signs"]
 _CURRENCIES: Final = frozenset(NAMES["cells"]["currencies"].split())
 _PAIR: Final = 2
 _Units = dict[tuple[int, int], str]
-_PROPERTIES: Final = ("docProps/core.xml", "meta.xml")
 _CHANGED: Final = ("modified", "date", "created", "creation-date")
 """The files of office documents with their properties, and the times in them, the best first."""
 
@@ -176,7 +172,7 @@ def _open_archive(data: bytes, found: Findings) -> zipfile.ZipFile:
     if data.startswith(PACKED):
         check_archive(data, found.bounds.inflated)
     archive = zipfile.ZipFile(io.BytesIO(data))
-    for name in {*_PROPERTIES} & {*archive.namelist()}:
+    for name in {"docProps/core.xml", "meta.xml"} & {*archive.namelist()}:
         with suppress(Exception):  # broken properties leave the text readable
             stated = {_local_name(each): each.text for each in _parse_member(archive, name).iter()}
             found.note_time(*map(stated.get, _CHANGED))
@@ -198,11 +194,11 @@ def _parse_member(archive: zipfile.ZipFile, name: str) -> Element:
 def _collect_text(element: Element, lines: list[str], found: Findings) -> None:
     """Collect the paragraphs and tables of an element in reading order."""
     name = _local_name(element)
-    if name in _TABLES:
+    if name in {"table", "tbl"}:
         rows = [
             [_element_text(cell) for cell in row.iter() if _local_name(cell) in _CELLS]
             for row in element.iter()
-            if _local_name(row) in _ROWS
+            if _local_name(row) in {"table-row", "tr"}
         ]
         found.add_table(rows)
         lines += (" | ".join(row) for row in rows if any(row))
@@ -324,7 +320,7 @@ def _with_currencies(rows: list[list[ParsedCell]], units: _Units) -> list[list[P
     """Add a column with the currencies of a table's formats, unless it names some itself."""
     codes: dict[int, str | None] = {}
     for (y, x), unit in units.items():
-        code = _CODES.get(unit, unit)
+        code = NAMES["cells"]["of_signs"].get(unit, unit)
         if isinstance(rows[y][x], int | float) and code in _CURRENCIES:
             codes[y] = code if codes.get(y, code) == code else None
     titles = [c for row in rows[: min(codes, default=0)][-1:] for c in row if c is not None]

@@ -34,7 +34,6 @@ _LETTER: Final = 6.0
 """The width in points of a letter in a field, whose box is as wide as the field."""
 
 _FILES_MAX: Final = 100  # bounds the work for a PDF that embeds many files
-_ATTACHED_MAX: Final = 1 << 26  # the most embedded files that are read, and their bytes together
 
 _POINTS_MAX: Final = 4_000_000  # bounds the memory of a drawing
 _SCALE: Final = 2.0  # pixels of a picture for a point of the page, unless the page is too large
@@ -237,7 +236,7 @@ def _join_words(words: Sequence[PageWord], unit: float) -> str:
 def _attached_files(document: PdfDocument) -> dict[str, str]:
     """Return the embedded files in base64 by name; broken ones are ignored."""
     found: dict[str, str] = {}
-    left = _ATTACHED_MAX
+    left = 1 << 26
     for number in range(min(document.count_attachments(), _FILES_MAX)):
         with suppress(Exception):
             attached = document.get_attachment(number)

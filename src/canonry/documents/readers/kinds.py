@@ -20,7 +20,6 @@ _SPACES: Final = (
 )
 """Parts of the namespaces of exchanged XML files."""
 
-_QIF: Final = ("!type:", "!account", "!option:", "!clear:")
 _BLOCKS_MAX: Final = 8  # the header blocks of SWIFT stand in the first lines
 
 
@@ -32,7 +31,7 @@ def detect_exchanged(begin: str) -> FileType | None:
         return FileType.OFX
     if upper.startswith("<?XML") and "<?OFX " in upper:
         return FileType.OFX
-    if head.lower().startswith(_QIF):
+    if head.lower().startswith(("!type:", "!account", "!option:", "!clear:")):
         return FileType.QIF
     if _is_mt940(head):
         return FileType.MT940
@@ -70,12 +69,10 @@ NAMES: Final = read_toml(__package__, "kinds.toml")
 _SIGNATURES: Final = {
     name.encode("latin-1"): FileType[kind] for name, kind in NAMES["signatures"].items()
 }
-_COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The signature of Outlook files and of Office files before 2007."""
 
 _STREAMS: Final[dict[str, str]] = NAMES["streams"]
 _PACKED: Final = {name: FileType[kind] for name, kind in NAMES["packed"].items()}
-_NAMED_INSIDE: Final = (FileType.ODS, FileType.ODT, FileType.EPUB)
 """Archives whose member `mimetype` names their kind."""
 
 _HEIC: Final = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"})
@@ -135,7 +132,7 @@ def _kind_by_signature(data: bytes) -> FileType | None:
     for is_such, kind in _DETECTORS:
         if is_such(data):
             return kind
-    if data.startswith(_COMPOUND):
+    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         name, held = next(
             ((n, held) for n, held in _STREAMS.items() if n.encode("utf-16-le") in data), ("", "")
         )
@@ -188,7 +185,7 @@ def _kind_of_archive(data: bytes) -> FileType:
         raise InvalidInput("document.damaged", message) from error
     if len(names) > _ENTRIES_MAX:
         raise unsupported_kind()
-    for kind in _NAMED_INSIDE:
+    for kind in (FileType.ODS, FileType.ODT, FileType.EPUB):
         if named.strip() == kind.value.encode():
             return kind
     for name, kind in _PACKED.items():

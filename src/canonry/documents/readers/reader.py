@@ -34,7 +34,6 @@ from canonry.values.charsets import decode_guessed, decode_text
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from canonry.values.file_texts import leaves_of, note_unread, utc_text_of
 
-_MARKS: Final = (",", ";", "\t", "|")
 _SAMPLED_LINES: Final = 50  # the separator of a table shows in its first lines
 _FIELD_MAX: Final = 8_000_000  # the csv module stops at 131,072; exports hold whole mails
 _DEPTH_MAX: Final = 100  # later steps recurse; deeper values would end their stack
@@ -119,7 +118,7 @@ def _separator(text: str) -> str:
     """
     lines = text.splitlines()[:_SAMPLED_LINES]
     best, most = ",", 0
-    for mark in _MARKS:
+    for mark in (",", ";", "\t", "|"):
         rows = [row for row in csv.reader(lines, delimiter=mark) if len(row) > 1]
         widths = Counter(map(len, rows))
         for width, alike in widths.items():
@@ -422,7 +421,6 @@ def _fault_error(fault: str, limits: DocumentLimits) -> CanonryError:
 
 _AT_ONCE: Final = 2  # parsers are processes that use a core each
 _SHORT: Final = 10_000  # a text of at most so many bytes is read faster than a thread is started
-_PARSERS: Final = "canonry.documents.parsers"
 _SECTIONED_MAX: Final = 2_000_000
 """The most characters of Markdown that is split at headings; longer text takes minutes."""
 
@@ -558,7 +556,7 @@ class LocalReader(DocumentReader):
         bounds = (limits.characters, limits.cells, limits.inflated, int(seconds) + 1)
         image = ("images", "scan" if reading.kind is FileType.PDF else "image")
         parser = _PARSER_OF.get(reading.kind, image)
-        arguments = ("-m", _PARSERS, *parser, *map(str, bounds))
+        arguments = ("-m", "canonry.documents.parsers", *parser, *map(str, bounds))
         reply = await _run_parser(arguments, data, seconds, noun="file")
         fault = reply.get("fault")
         if fault in {"characters", "cells"}:

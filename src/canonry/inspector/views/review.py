@@ -44,9 +44,7 @@ from canonry.values.fields import PROPOSAL_PREFIX, reference_of
 _LISTS: Final = frozenset({Holding.TEXTS, Holding.REFERENCES})
 _LONG: Final = _LISTS | {Holding.OBJECT}
 _PROSE: Final = frozenset({"statement", "description"})
-_OFFERED: Final = _LISTS | {Holding.TIME}
 """The kinds of members that the form shows even if the proposal lacks them."""
-_TAG_CHANGES: Final = "state_tag_changes"
 _NAMED: Final[Mapping[str, type]] = {
     "causes_event_ids": Event,
     "caused_by_event_ids": Event,
@@ -118,12 +116,12 @@ async def accept_edited(canon: Canon, caller: Caller, arguments: Arguments) -> S
 def _form_members(proposal: Proposal) -> Sequence[ContentMember]:
     shape, content = CONTENT_SHAPES.get(proposal.type), _flat_content(proposal)
     members = () if shape is None else shape.members
-    return [one for one in members if one.name in content or one.kind in _OFFERED]
+    return [one for one in members if one.name in content or one.kind in _LISTS | {Holding.TIME}]
 
 
 def _flat_content(proposal: Proposal) -> Mapping[str, Any]:
     content = dict(proposal.content)
-    return content | dict(content.pop(_TAG_CHANGES, {}))
+    return content | dict(content.pop("state_tag_changes", {}))
 
 
 def _member_text(value: Any, member: ContentMember, named: Mapping[str, StoredItem]) -> str:

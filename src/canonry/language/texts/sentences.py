@@ -87,7 +87,6 @@ def _next_starts(text: str) -> Iterator[int]:
             yield found.end()
 
 
-_ARTICLES: Final = frozenset({"a", "an", "the"})
 _SIGNS: Final = frozenset("'+#&%/\u00b0")
 _INNER: Final = re.compile(r"((?<=\d)[.,:](?=\d)|(?<=\w)-(?=\d))")
 """Signs within a number count."""
@@ -101,7 +100,7 @@ def plain_statement(statement: str) -> str:
     parts[::2] = [part.translate(_PLAIN_CHARACTERS) for part in parts[::2]]
     kept = "".join(parts)
     words = [word.strip("'") for word in kept.split()]
-    kept_words = [word for word in words if word and word not in _ARTICLES]
+    kept_words = [word for word in words if word and word not in {"a", "an", "the"}]
     return " ".join(kept_words) or plain
 
 
@@ -118,9 +117,6 @@ _PLAIN_CHARACTERS: Final = _PlainCharacters()
 _PLAIN_CHARACTERS.update(
     {code: _PLAIN_CHARACTERS[code] for code in range(128)}
 )  # nearly all characters are ASCII
-
-
-_ENDS: Final = (".", "!", "?", "\u2026")
 
 
 class WeightedStatement(NamedTuple):
@@ -151,7 +147,7 @@ def digest_statements(statements: Sequence[WeightedStatement], *, limit: int) ->
 
 def _as_sentence(text: str) -> str:
     words = " ".join(text.split())
-    return words if not words or words.endswith(_ENDS) else f"{words}."
+    return words if not words or words.endswith((".", "!", "?", "\u2026")) else f"{words}."
 
 
 SIZE: Final = 500

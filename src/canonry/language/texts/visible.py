@@ -23,7 +23,6 @@ _UNSEEN: Final = re.compile(
     "\ud800-\udfff\ufff9-\uffff\U000e0000-\U000e007f"  # halves, annotations and tags
     "]"
 )
-_REPLACEMENTS: Final = "\ufffc\ufffd"
 """The visible signs for characters that cannot be shown."""
 
 
@@ -38,7 +37,7 @@ def escape_line(text: str) -> str:
 
 
 def _spell_character(match: re.Match[str]) -> str:
-    if match[0] in _REPLACEMENTS:
+    if match[0] in "\ufffc\ufffd":
         return match[0]
     units = match[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))

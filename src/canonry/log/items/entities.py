@@ -28,7 +28,6 @@ from canonry.values.observations import PRIORITY, Accumulator, Elements, by_log,
 from canonry.values.provenance import Authority, CanonLevel, Evidence, cache_by_identity
 
 LABEL_MAX: Final = 200  # labels are indexed and repeated in replies
-_PLAIN: Final = (str, int, float)
 
 
 class EntityClass(StrEnum):
@@ -96,7 +95,7 @@ class Naming:
 
 def is_nameable(value: Any) -> bool:
     """Return whether a value can be part of a name."""
-    return isinstance(value, _PLAIN) and not isinstance(value, bool) and str(value) != ""
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value) != ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +292,6 @@ normalised_name: Final = fold_text
 REVIEWED: Final = "review:game-master"
 """The rule that a verdict shows to callers that may not know its grounds."""
 
-_WAITS: Final = "needs review by the game master"
 _ONE: Final = {
     Scene: ("location_ref",),
     Turn: ("entity_id", "resolution_ref"),
@@ -387,7 +385,7 @@ def _plain_ruling(
     return with_changes(
         ruling,
         rule=REVIEWED,
-        rationale=_WAITS,
+        rationale="needs review by the game master",
         score=None,
         conflicts=tuple(one.id for one in graded if one.grade is Grade.CONTRADICTION),
         graded=graded,

@@ -17,19 +17,16 @@ from canonry.values.json_values import (
     words_only,
 )
 
-_SURNAME_FIRST: Final = "\u3000"
 """Names in the scripts behind this character begin with the family name."""
 
 _DOTTED: Final = re.compile(r"\b([^\W\d_])\.(?=[^\W\d_])")
 _INITIALS: Final = re.compile(r"[^\W\d_aeiouy]{2,3}")
 _BRANCH_WORDS: Final = frozenset(NAMED["branches"].split())
-_COUPLE: Final = frozenset({"&", "and", "und", "et"})
 _LETTERS: Final = str.maketrans(dict(zip(*[iter(NAMED["letters"].split())] * 2, strict=True)))
 _ADDRESS, _GENERATIONS = (
     {word: each for each, words in NAMED[table].items() for word in words.split()}
     for table in ("address", "generations")
 )
-_UMLAUTS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"))
 
 
 def values_contradict(
@@ -61,7 +58,7 @@ def _people_differ(one: Any, other: Any) -> bool:
     ours, theirs = (_person_of(each).words for each in (one, other))
     if not ours or not theirs or _titles_differ(one, other):
         return bool(ours and theirs)
-    if any(map(_COUPLE.intersection, (ours, theirs))):
+    if any(map({"&", "and", "und", "et"}.intersection, (ours, theirs))):
         return sorted(ours) != sorted(theirs)
     few, many = sorted((ours, theirs), key=len)
     if all(any(map(partial(_names_agree, word), many)) for word in few):
@@ -103,12 +100,12 @@ def _person_named(name: str) -> _Person:
     # A single `M.` is also the initial of a given name.
     plain = person_name(rest if address and len(title) > len("m.") else plain).translate(_LETTERS)
     plain = strip_accents(unicodedata.normalize("NFD", plain))
-    for written, letter in _UMLAUTS:
+    for written, letter in (("ae", "a"), ("oe", "o"), ("ue", "u")):
         plain = plain.replace(written, letter)
     words = plain.split()
     generation = _GENERATIONS.get(words[-1], "") if len(words) > 1 else ""
     words = words[:-1] if generation else words
-    if plain > _SURNAME_FIRST:  # these names are written with and without a blank
+    if plain > "\u3000":  # these names are written with and without a blank
         words = ["".join(words)]
     return _Person(words, address, generation)
 

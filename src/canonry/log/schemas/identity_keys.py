@@ -61,7 +61,6 @@ _NAME_FORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "person": person_name,
     "contact": person_name,
 }
-_PLAIN: Final = (int, float, str)
 KEY_MAX: Final = 200  # databases limit the keys of an index; stored: never change it
 _HASH_BYTES: Final = 12  # stored: never change it; 96 bits do not collide by chance
 BETWEEN: Final = "\x1f"
@@ -267,7 +266,7 @@ def normal_value(
     form = _form_of(entity_type, name)
     if form is None:
         return plain_text(value)
-    return form(str(value)) if isinstance(value, _PLAIN) and str(value).strip() else None
+    return form(str(value)) if isinstance(value, (int, float, str)) and str(value).strip() else None
 
 
 def _form_of(entity_type: str, name: str) -> Callable[[str], str | None] | None:
@@ -314,7 +313,6 @@ payment_reference phone phones session_id
 sku slug tax_id transaction_id tx_hash url uuid vat_id website
 """
 IDENTIFIERS: Final = frozenset(_OTHERS.split())
-_NUMBER: Final = "_number"
 
 
 class IdentifierRow(NamedTuple):
@@ -450,7 +448,7 @@ def _is_known(entity_type: str, field: str) -> bool:
     return (
         field in _NAMES
         or field in IDENTIFIERS
-        or field.endswith(_NUMBER)
+        or field.endswith("_number")
         or field == f"{entity_type}_id"
     )
 
@@ -527,9 +525,9 @@ def _special_form(entity_type: str, field: str, given: str) -> str | None:
     if field not in _NAMES:
         address = _ADDRESS_FORMS.get(field)
         return None if address is None else address(given)
-    if entity_type in _PEOPLE:
+    if entity_type in {"person", "contact", "character"}:
         return person_name(given)
-    return company_name(given) if entity_type in _FIRMS else None
+    return company_name(given) if entity_type in {"company", "organization"} else None
 
 
 _ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
@@ -539,5 +537,3 @@ _ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     **dict.fromkeys(("invoice_reference", "payment_reference"), reference_number),
     **dict.fromkeys(("tax_id", "vat_id", "iban"), bare_number),
 }
-_FIRMS: Final = frozenset({"company", "organization"})
-_PEOPLE: Final = frozenset({"person", "contact", "character"})

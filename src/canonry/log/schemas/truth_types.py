@@ -32,7 +32,6 @@ _ALIASES: Final = {
 }
 _ALIKE: Final = frozenset({"person", "contact"})
 _KNOWN: Final = {**{name: name for name in TRUTH_TYPES}, **_ALIASES}
-_PLURALS: Final = (("ies", "y"), ("es", ""), ("s", ""))
 _BETWEEN: Final = re.compile(r"[\s\-]+")
 
 
@@ -45,7 +44,7 @@ def type_named(name: str) -> str:
     plain = _BETWEEN.sub("_", fold_text(name))
     singulars = (
         plain.removesuffix(ending) + instead
-        for ending, instead in _PLURALS
+        for ending, instead in (("ies", "y"), ("es", ""), ("s", ""))
         if plain.endswith(ending)
     )
     known = (_KNOWN[each] for each in (plain, *singulars) if each in _KNOWN)

@@ -27,7 +27,6 @@ from canonry.values.observations import Dated, Fragment
 # Nothing is rounded, rolled over or guessed. A value that cannot be converted exactly is kept as
 # given, with the reason.
 
-_TRUE: Final = frozenset({"true", "yes", "y", "1"})
 _FALSE: Final = frozenset({"false", "no", "n", "0"})
 _CURRENCY: Final = re.compile(
     r"^(?:{0})\s*+|(?<!\s)\s*+(?:{0})$".format(
@@ -161,7 +160,7 @@ def _read_boolean(value: Any) -> Conversion:
     if isinstance(value, bool):
         return Converted(value=value)
     text = fold_text(str(value)) if isinstance(value, str | int) else ""
-    if text in _TRUE:
+    if text in {"true", "yes", "y", "1"}:
         return Converted(value=True)
     return Converted(value=False) if text in _FALSE else Unconvertible(reason="not_a_boolean")
 

@@ -89,7 +89,6 @@ def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 _MONEY: Final = re.compile(r"(^|_)(amount|total|subtotal|price|balance|cost|fee|value)(_|$)")
 _DATE: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?", re.ASCII)
-_NOT_ASKED: Final = "import_date"
 """The date of import does not describe the record."""
 
 Schemas = Mapping[str, EntitySchema]
@@ -207,7 +206,7 @@ class Matcher:
 def fields_of_type(schema: EntitySchema | None, kind: FieldType) -> list[str]:
     """Return the fields of a schema that have a type."""
     fields: Iterable[Any] = () if schema is None else schema.fields
-    return [each.name for each in fields if each.type is kind and each.name != _NOT_ASKED]
+    return [each.name for each in fields if each.type is kind and each.name != "import_date"]
 
 
 def number_of(value: Any) -> Decimal | None:

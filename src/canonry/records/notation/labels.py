@@ -305,10 +305,8 @@ _ENDS_OF_BUSINESSES: Final = tuple(WORDS["ends_of_businesses"].split())
 _ENDS_OF_FIRST: Final = tuple(WORDS["ends_of_first_words"].split())
 _WITHIN: Final = frozenset(WORDS["within_businesses"].split())
 _BEFORE: Final = frozenset(WORDS["before_businesses"].split())
-_JOINED: Final = ("and", "und", "y", "et")
 _NAME_MAX: Final = 120  # longer texts are sentences
 _WORDS_MAX: Final = 10  # longer texts are sentences
-_WORDS_OF_A_PERSON: Final = range(2, 5)
 
 
 def is_company(name: str) -> bool:
@@ -338,7 +336,7 @@ def party_type(name: str) -> str:
     capital = all(word[:1].isupper() for word in bare.split() if len(word) > 3)  # noqa: PLR2004
     alone = all(word.isalpha() for word in words)
     count = sum(1 for word in words if word not in _SMALL)
-    return "person" if alone and capital and count in _WORDS_OF_A_PERSON else "company"
+    return "person" if alone and capital and count in range(2, 5) else "company"
 
 
 def parties_in(text: str, language: str = "") -> tuple[str, ...]:
@@ -387,7 +385,7 @@ def _tidy(name: str) -> str:
 
 def _divided(text: str, language: str) -> Iterator[str]:
     """Yield the parts between semicolons and the joining words of the language."""
-    own = known_languages()[language].joined if language else _JOINED
+    own = known_languages()[language].joined if language else ("and", "und", "y", "et")
     words: list[str] = []
     given = text.replace(";", " ; ").split()
     for index, word in enumerate(given):

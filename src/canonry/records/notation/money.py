@@ -13,7 +13,6 @@ from canonry.values.calendar_dates import DayOrder
 from canonry.values.data_files import read_toml
 
 _TABLES: Final = read_toml(__package__, "money.toml")
-_UNBOOKED: Final = frozenset({"pending", "denied", "reverted"})
 BACK: Final = frozenset({"refund", "reversal"})
 """The kinds with which money of an earlier payment comes back."""
 
@@ -46,7 +45,7 @@ def state_of(cell: Any) -> str:
 
 def is_unbooked(cell: Any) -> bool:
     """Return whether a cell says that a payment is pending, denied or reverted."""
-    return state_of(cell) in _UNBOOKED
+    return state_of(cell) in {"pending", "denied", "reverted"}
 
 
 def side_of(cell: Any) -> int:

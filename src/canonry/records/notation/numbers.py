@@ -70,7 +70,6 @@ _COUNTED: Final = re.compile(r"[^0-9]*[0-9]+\s+[^\W\d_]{3,}")
 _COUNTED_OF: Final = re.compile(r"\s(?:[^\W\d_]{3,}\b[^(;|]*|(?:of|von|de|di|z)\s+)[0-9]")
 _CHANGED: Final = "the text beside the number changes it"
 _WORD_MAX: Final = 24  # longer than any currency; bounds a look back
-_MARKED: Final = frozenset("0123456789.,'\u2019 \xa0\u202f")
 _LATIN: Final = str.maketrans("\u2007\u2009\u066b\u066c\uff0c\uff0e", "\u202f\u202f.,,.")
 _NO_NUMBERS: Final = re.compile(
     r"(?<!\d)\d{1,4}([./-])\d{1,4}(?:\1\d{1,4})+|(?<!\d)\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:Uhr|h\b)"
@@ -148,7 +147,7 @@ def _read_match(found: re.Match[str], rest: str, mark: str | None, group: str | 
     minus = sum(each.strip(" +(") != "" for each in signs)
     minus += _is_opened(found) and bool(found["close"])
     reason = ""
-    if not clean and not set(found["digits"]) <= _MARKED:
+    if not clean and not set(found["digits"]) <= frozenset("0123456789.,'\u2019 \xa0\u202f"):
         reason = "it is more than one number"
     elif found["about"] or found["gap"] or _is_changed(found[0], rest):
         reason = _CHANGED

@@ -83,11 +83,9 @@ CODES: Final[Mapping[str, str]] = read_toml(__package__, "codes.toml")
 """
 
 _TABLE: Final = DialectTable.read_table(__package__, codes=CODES)
-_OTHER_TYPE: Final = ("/relationship_type", "enum")
 """The path and keyword of a schema error for an unknown type of relationship."""
 _STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
 _UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})
-_UPLOADS: Final = frozenset({"upload_file"})
 _NUMBERS: Final = {400: INVALID_PARAMS, 403: -32001, 404: -32002, 429: -32005, 503: -32005}
 
 
@@ -116,7 +114,7 @@ def code_of(error: CanonryError, tool: str) -> str:
     """Return the contract's code for an error of a tool."""
     stored = isinstance(error, Unavailable) and error.code not in CODES
     if stored and error.code.startswith(_STORE):
-        if tool in _UPLOADS and error.code.startswith("blobs."):
+        if tool == "upload_file" and error.code.startswith("blobs."):
             return "UPLOAD_FAILED"
         if tool in _UPDATES:
             return "DB_UPDATE_FAILED"
@@ -125,7 +123,7 @@ def code_of(error: CanonryError, tool: str) -> str:
     fault = (error.details.get("path"), error.details.get("keyword"))
     return (
         _TABLE.codes["relationship.type-unknown"]
-        if fault == _OTHER_TYPE
+        if fault == ("/relationship_type", "enum")
         else _TABLE.error_name(error)
     )
 

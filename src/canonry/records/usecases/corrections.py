@@ -116,14 +116,11 @@ class _RightValue:
             if name.startswith(FRAGMENT_PREFIX)
         )
         over = {
-            name: Fragment(value=None, reason=_CORRECTED)
+            name: Fragment(value=None, reason="corrected")
             for name in unread
             if schema.canonical_field(name) == self.name
         }
         return over if self.raw is None else {**over, self.name: self.raw}
-
-
-_CORRECTED: Final = "corrected"
 
 
 async def correct_field(

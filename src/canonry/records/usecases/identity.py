@@ -666,7 +666,6 @@ def _same_sign_pairs(
             yield one, other, rule, sign
 
 
-_PHONE: Final = "phone"
 _SUBSCRIBER: Final = -8
 """The last digits of a telephone number, which it has with and without the country's code."""
 
@@ -679,7 +678,7 @@ def _partial_pairs(
     longer: dict[tuple[str, str], dict[EntityId, Entity]] = {}
     for entity, signs in known:
         for rule, sign in signs if len(similar_types(entity.entity_type)) > 1 else ():
-            if rule == _PHONE:
+            if rule == "phone":
                 found = whole if "+" not in sign else longer
                 found.setdefault((rule, sign[_SUBSCRIBER:]), {})[entity.id] = entity
             elif rule == _SIMILAR_NAME:

@@ -57,8 +57,6 @@ from canonry.values.json_values import canonical_json
 from canonry.values.observations import PRIORITY_INTERPRETED, SPECIFICITY_INTERPRETED
 from canonry.values.provenance import CanonLevel
 
-_GIVEN: Final = "properties"
-_RULES: Final = "rules"
 _TYPES: Final = tuple(TRUTH_TYPES.values())
 _DEPTH_MAX: Final = 3
 """The depth of files within files: a table in an archive that is attached to a message."""
@@ -145,7 +143,7 @@ async def ingest_properties(
     require_record(record, "/properties")
     stored = await store_file(canon, account.user_id, given, bucket=bucket)
     source = _make_source(account, given, stored)
-    config = {"provider": _GIVEN, "content": canonical_json(properties).decode()}
+    config = {"provider": "properties", "content": canonical_json(properties).decode()}
     statement = SourceStatement(
         account=account,
         source=source,
@@ -258,7 +256,7 @@ async def _interpret_source(
         # A retry reads the file again to repeat its reply. It does not ask a model again, because
         # that costs money and may give another result.
         made = await drafts_made_before(canon, within_account(caller), account.space, RunDraft)
-        if not made or plan.interpreter.provider != _RULES:
+        if not made or plan.interpreter.provider != "rules":
             return FileIngested(source=kept, stored=None, deduplicated=True, run=run)
     began = canon.clock.now()
     try:

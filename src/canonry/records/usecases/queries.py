@@ -220,7 +220,6 @@ def schema_named(table: RecordTable, entity_type: str) -> EntitySchema | None:
 
 LIKE_MAX: Final = 50
 """The most passages of recall that a search considers."""
-_NAME: Final = "canonical_name"
 _AROUND: Final = 60
 _QUOTED: Final = 120
 TEXTS_MAX: Final = 10
@@ -411,7 +410,7 @@ def _find_matches(
             match = Match(field=name, observation_id=seen, excerpt=excerpt)
             (asked if hit is None else found).append(match)
     if not found and any(word in queries.words_in(entity.name) for word in words):
-        found.append(Match(field=_NAME, excerpt=excerpt_of(entity.name, "")))
+        found.append(Match(field="canonical_name", excerpt=excerpt_of(entity.name, "")))
     if not found and passage is not None:
         term = next(iter(passage.terms), "")
         excerpt = excerpt_of(passage.passage.text, term)

@@ -201,7 +201,6 @@ _GRACE: Final = 0.5  # seconds that the client waits longer than the server
 
 _PAUSE: Final = 0.01  # most locks are released within milliseconds
 _LONGEST_PAUSE: Final = 0.5  # waiting calls do not load a server that starts
-_DATABASE: Final = "neo4j"
 
 
 class Neo4jDatabase:
@@ -231,7 +230,7 @@ class Neo4jDatabase:
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         self._address: Final = f"{parts.scheme}://{host}:{parts.port or 7687}"
         self._auth: Final = (unquote(parts.username or "neo4j"), unquote(parts.password or ""))
-        self._database: Final = parts.path.strip("/") or _DATABASE
+        self._database: Final = parts.path.strip("/") or "neo4j"
         self._connections = connections
         self._deadline = deadline
         self._driver: AsyncDriver | None = None
@@ -322,7 +321,6 @@ class Neo4jDatabase:
 ITEM_LABEL: Final = "Thing"
 OTHER_RELATION: Final = "RELATES_TO"
 _NAME_MAX: Final = 200  # a caption in the browser of the database
-_LABELS: Final = {"run": "InterpretationRun"}
 _TYPES: Final = {
     each: "".join(word[:1].upper() + word[1:] for word in str(each).split("_"))
     for each in (*map(str, EntityType), *map(str, WorldType), *ITEM_KINDS)
@@ -355,7 +353,7 @@ class ShownEdge(NamedTuple):
 def labels_of(item: StoredItem) -> tuple[str, ...]:
     """Return the labels of an item besides the label of all items."""
     kind = KIND_NAMES[type(item)]
-    label = _LABELS.get(kind, kind.capitalize())
+    label = {"run": "InterpretationRun"}.get(kind, kind.capitalize())
     match item:
         case Space():
             return (label, item.kind.capitalize())

@@ -17,7 +17,6 @@ from canonry.log.ports.ledger import Blobs, check_blob
 from canonry.values.errors import InvalidInput, Unavailable
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_PATIENCE: Final = timedelta(seconds=10)
 _RETRIES: Final = 4  # object stores refuse requests while they are busy
 _CHUNK: Final = 1000  # an object store lists at most 1,000 objects per request
 _MISSING: Final = (NotFoundError, FileNotFoundError)
@@ -45,7 +44,7 @@ class ObjectStore:
                 "allow_http": endpoint is not None and endpoint.startswith("http://"),
                 "timeout": timedelta(seconds=60),
             },
-            retry_config={"max_retries": _RETRIES, "retry_timeout": _PATIENCE},
+            retry_config={"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=10)},
         )
 
     async def list_owners(self) -> Sequence[str]:

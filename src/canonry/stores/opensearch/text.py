@@ -32,9 +32,7 @@ from canonry.values.ids import SpaceId
 _NEWER: Final = 409
 _MISSING: Final = 404
 _REFUSED: Final = 400
-_NOTHING: Final = {"shown": [0]}
 _ALL: Final = {"force": "true"}
-_EXPUNGE: Final = {"only_expunge_deletes": "true"}
 _MADE: Final = "resource_already_exists_exception"
 _WHOLE: Final = {"allow_partial_search_results": False}
 """A partial answer would look complete."""
@@ -111,7 +109,7 @@ class SearchIndex:
         path = f"/{self.name}/_doc/{quote(identity, safe='')}"
         asked = {"routing": routing, "realtime": "false", "stored_fields": "shown"}
         reply = await self._send_request("GET", path, ignore=(_MISSING,), params=asked)
-        return int(reply.get("fields", _NOTHING)["shown"][0])
+        return int(reply.get("fields", {"shown": [0]})["shown"][0])
 
     async def merge_segments(self) -> None:
         """Rewrite the segments with deleted documents that are not kept for recovery any more.
@@ -121,7 +119,7 @@ class SearchIndex:
         """
         for what, asked in (
             ("flush", {"force": "true"}),
-            ("forcemerge", _EXPUNGE),
+            ("forcemerge", {"only_expunge_deletes": "true"}),
             ("refresh", {}),
         ):
             await self._send_request(

@@ -26,7 +26,6 @@ CONTENDED: Final = (
 """Errors of transactions that lost to another one. They may be sent again."""
 
 MOVED: Final = "space.moved"
-_FENCED: Final = "CY001"
 """Error code of the trigger in `migrations/0002_shards.sql`."""
 
 _UNREACHABLE: Final = "PostgreSQL does not answer. Check its URL and that it runs, then try again."
@@ -48,7 +47,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return Unavailable("store.read-only", message)
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn():
             return world.newer_store()
-        case psycopg.Error() if error.sqlstate == _FENCED:
+        case psycopg.Error() if error.sqlstate == "CY001":
             return moved_error()
         case UnicodeEncodeError():
             return InvalidInput("text.unreadable", "A text contains a lone surrogate. Remove it.")
@@ -98,7 +97,6 @@ _CONNECTION_WAIT: Final = 1.0  # seconds that one attempt waits for a connection
 
 _GRACE: Final = 1.0  # seconds after the end of a call in which the server may stop its statement
 
-_ROUNDED: Final = (1, 2, 5, 10, 30, 60, 120)
 _PAUSE: Final = 0.002  # most conflicts are over within milliseconds: bench writers
 _LONGEST_PAUSE: Final = 0.25  # waiting calls do not load a server that starts
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -256,7 +254,7 @@ class Database:
         """
         call = world.current_scope()
         left = self._deadline if call is None else call.ends - asyncio.get_running_loop().time()
-        seconds = next((each for each in _ROUNDED if each >= left), ceil(left))
+        seconds = next((each for each in (1, 2, 5, 10, 30, 60, 120) if each >= left), ceil(left))
         if self._seconds.get(db) != seconds:
             _PENDING_SETTINGS[db] = f"SET statement_timeout = '{seconds}s'"
             self._seconds[db] = seconds

@@ -138,7 +138,6 @@ _STILL_SO: Final = (
 )
 """Divides by zero if the known state has changed."""
 
-_NOT_SO: Final = (errors.DivisionByZero, errors.UniqueViolation)
 _LATELY: Final = 0.2
 _PAYS: Final = 2 / 3
 """Using the known state saves one round trip if it holds, and costs two if it does not."""
@@ -225,7 +224,7 @@ class Appender:
 
         try:
             await run_transaction(db, send_group)
-        except _NOT_SO:
+        except (errors.DivisionByZero, errors.UniqueViolation):
             return None
         return WrittenGroup(before, judged)
 
@@ -278,7 +277,6 @@ async def _record_group(db: PgConnection, space: SpaceId, judged: JudgedGroup) -
 _GATHERS: Final = 0.02  # seconds of writing that one notification covers
 
 _PAUSE: Final = 1.0  # a server that restarts is not asked without end
-_NOTIFY: Final = "SELECT pg_notify(%s, '')"
 
 
 class WriteNotifier:
@@ -314,7 +312,7 @@ class WriteNotifier:
             await asyncio.sleep(_GATHERS)
             self._is_pending = False
             with suppress(CanonryError):
-                await self._database.fetch_rows(_NOTIFY, (self._database.name,))
+                await self._database.fetch_rows("SELECT pg_notify(%s, '')", (self._database.name,))
 
     async def _keep_listening(self) -> None:
         while True:

@@ -46,7 +46,6 @@ _MIGRATIONS: Final = tuple(
 )
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
 _OLDEST: Final = 150_000  # PostgreSQL 15
-_ALONE: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 _STATE: Final = (
     "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
@@ -92,7 +91,7 @@ async def _read_versions(db: PgConnection) -> dict[str, int]:
 
 async def _run_migrations(db: PgConnection, database: Database) -> None:
     async with db.transaction():
-        await db.execute(_ALONE, (database.name,))
+        await db.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (database.name,))
         if await _is_current(db, database):
             return
         name = sql.Identifier(database.name)

@@ -48,7 +48,6 @@ _CONFUSED: Final = frozenset("\ufffd\ufffe\uffff")
 """Characters that the index does not tell apart."""
 
 _TEXT: Final = "INSERT INTO catalog_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_NO_TEXT: Final = "DELETE FROM catalog_texts WHERE n = ?"
 _GRAMS: Final = "INSERT INTO catalog_grams (rowid, title, slug, summary) VALUES (?, ?, ?, ?)"
 _NO_GRAMS: Final = (
     "INSERT INTO catalog_grams (catalog_grams, rowid, title, slug, summary)"
@@ -125,7 +124,6 @@ _NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"
 _ITEM: Final = "INSERT INTO catalog_items VALUES (?, ?, ?, ?, ?)"
 _NO_ITEM: Final = "DELETE FROM catalog_items WHERE space = ? AND kind = ? AND word = ? AND id = ?"
 _NODE: Final = "INSERT INTO catalog_nodes VALUES (?, ?, ?)"
-_NO_NODE: Final = "DELETE FROM catalog_nodes WHERE thing = ?"
 _TOGETHER: Final = 64  # one statement of a fixed size stays prepared: bench catalog
 _FIND_NODES: Final = (
     "SELECT thing, id, place FROM catalog_nodes"  # noqa: S608 - marks for values
@@ -190,7 +188,7 @@ def _update_item(
         db.execute(_NO_ITEM, (pack_id(was.project), was.kind, was.handle, pack_id(was.id)))
         if was.is_content:
             db.execute(_NO_GRAMS, (n, *_folded_texts(was)))
-            db.execute(_NO_TEXT, (n,))
+            db.execute("DELETE FROM catalog_texts WHERE n = ?", (n,))
     if now is not None:
         space, contract_id = pack_id(now.project), pack_id(now.id)
         db.execute(_ITEM, (space, now.kind, now.handle, contract_id, pack_id(now.entity_id)))
@@ -224,7 +222,7 @@ def _update_node(
                 db.execute(_NEIGHBOUR, row)
         if after is None:
             db.execute(_NO_NEIGHBOURS, (packed,))
-        db.execute(_NO_NODE, (packed,))
+        db.execute("DELETE FROM catalog_nodes WHERE thing = ?", (packed,))
     if now is not None and after is not None:
         db.execute(_NODE, (packed, pack_id(now.id), now.title_key))
 
@@ -409,7 +407,6 @@ T = TypeVar("T")
 SECONDS: Final = 30.0
 """Time limit of one query."""
 
-_NUMBERED: Final = "SELECT kind, body FROM things WHERE n = ?"
 _PROJECTS: Final = "SELECT id FROM catalog_projects ORDER BY place, id LIMIT ?"
 _COUNTS: Final = "SELECT facet, n FROM counts WHERE list = ? AND owner = ? AND space = ?"
 _HOLDER: Final = (
@@ -510,7 +507,7 @@ def _list_projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[
 def _search_catalog(db: apsw.Connection, query: documents.CatalogQuery) -> Page[Entity]:
     catalog.require_project(find_item(db, pack_id(query.project)))
     numbers, total = search_texts(db, query)
-    rows = (_fetch_row(db, _NUMBERED, (n,)) for n in numbers)
+    rows = (_fetch_row(db, "SELECT kind, body FROM things WHERE n = ?", (n,)) for n in numbers)
     return Page(items=[item_in_row(*row) for row in rows], total=total)
 
 

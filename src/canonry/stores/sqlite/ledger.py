@@ -387,8 +387,6 @@ _TOGETHER: Final = 250  # entries that are encoded before other tasks run
 _PER_WEIGHT: Final = 4_000
 """Bytes that weigh as much as one entry, because a long text is folded and indexed too."""
 
-_NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM commits"
-_TOUCHED: Final = "SELECT touched FROM commits WHERE seq >= ?"
 _TOUCHED_BY: Final = (
     "SELECT position, touched FROM commits WHERE space = ? AND position > ?"
     " ORDER BY position LIMIT ?"
@@ -476,12 +474,12 @@ class SqliteLedger(Ledger):
         version = select_number(db, "PRAGMA data_version")
         if self._seen == (db, version, cursor):
             return Touched(cursor=cursor, keys=frozenset())
-        now = select_number(db, _NEWEST) + 1
+        now = select_number(db, "SELECT coalesce(max(seq), 0) FROM commits") + 1
         self._seen = (db, version, now)
         if cursor == 0 or now - cursor > limit:
             return Touched(cursor=now, keys=None)
         keys = array("q")
-        for (packed,) in db.execute(_TOUCHED, (cursor,)):
+        for (packed,) in db.execute("SELECT touched FROM commits WHERE seq >= ?", (cursor,)):
             keys.extend(unpack_keys(packed))
         return Touched(cursor=now, keys=frozenset(keys))
 

@@ -296,7 +296,6 @@ def unpack_keys(packed: bytes) -> "array[int]":
 _WIDTH: Final = 4
 _RIGHT: Final = 0x2144DF1C  # the checksum of any bytes that end with their own checksum
 
-_DENSE: Final = frozenset(("entity", "observation", "source"))
 _PACKED: Final = b"\x01"
 """First byte of a packed payload. JSON never begins with it."""
 
@@ -315,7 +314,7 @@ _SEEDS: Final = {kind: crc32(kind.encode()) for kind in KIND_NAMES.values()}
 def body_of(kind: str, item: StoredItem) -> bytes:
     """Return the stored body of an item of this kind."""
     payload = encode_item(item)
-    if kind in _DENSE:
+    if kind in {"entity", "observation", "source"}:
         packer = _PACKER.copy()
         payload = _PACKED + packer.compress(payload) + packer.flush()
     return payload + crc32(payload, _SEEDS[kind]).to_bytes(_WIDTH, "little")

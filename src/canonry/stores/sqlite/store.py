@@ -139,7 +139,6 @@ def _write_meta(db: apsw.Connection, name: str, value: int) -> None:
 
 
 FILE: Final = "canon.db"
-_OTHER_RECORDS: Final = (f"{FILE}-wal", "blobs", "files")
 DEADLINE: Final = 10.0  # a call without a deadline does not wait for ever
 _QUEUED_COUNT: Final = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
 
@@ -310,7 +309,7 @@ def _require_not_emptied(path: Path) -> None:
 
     SQLite would even delete a write-ahead log beside an empty file.
     """
-    other_records = [path.parent / each for each in _OTHER_RECORDS]
+    other_records = [path.parent / each for each in (f"{FILE}-wal", "blobs", "files")]
     if size_of(path) > 0 or not any(
         any(each.iterdir()) if each.is_dir() else size_of(each) > 0 for each in other_records
     ):

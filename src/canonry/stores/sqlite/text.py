@@ -94,7 +94,6 @@ _QUEUED: Final = (
     "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
     " WHERE u.n > ? ORDER BY u.n LIMIT ?"
 )
-_NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
 
 
 def index_queued(db: apsw.Connection) -> int:
@@ -104,7 +103,7 @@ def index_queued(db: apsw.Connection) -> int:
     done = 0
     for page in _passage_pages(db):
         views.index_passages(db, page, counted, stems)
-        db.executemany(_NO_MORE, [(n,) for n, _ in page])
+        db.executemany("DELETE FROM unindexed WHERE n = ?", [(n,) for n, _ in page])
         done += len(page)
     views.add_counts(db, counted)
     views.count_stems(db, stems)

@@ -36,7 +36,6 @@ _SHADOWS: Final = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND 
 _BOOKKEEPING: Final = re.compile(r"sqlite_(sequence|stat[134]|autoindex_\w+)")
 """Objects that SQLite adds itself."""
 
-_MADE_IN_MEMORY: Final = ":memory:"
 _PASSIVE: Final = frozenset({"table", "index"})
 
 _Objects: TypeAlias = dict[tuple[str, str], tuple[str, str]]
@@ -87,7 +86,7 @@ def check_store(db: apsw.Connection, name: str) -> Sequence[str]:
 
 def _objects_made_by(statements: Sequence[str]) -> tuple[_Objects, Sequence[str]]:
     """Return the objects that statements create, and the names of tables that an engine adds."""
-    with closing(apsw.Connection(_MADE_IN_MEMORY)) as db:
+    with closing(apsw.Connection(":memory:")) as db:
         for each in statements:
             db.execute(each)
         rows: Any = db.execute(_SHADOWS)
@@ -130,7 +129,6 @@ SHOWN: Final = 5
 _TABLES: Final[dict[str, list[str]]] = read_toml(__package__, "compared.toml")["columns"]
 """For each table, the columns that identify a row and the columns that must be equal."""
 
-_DIFFERS: Final = "l.{0} IS NOT s.{0}"
 _OTHERWISE: Final = {
     "body": "(l.body IS NOT s.body AND said(l.kind, l.body) IS NOT said(s.kind, s.body))"
 }
@@ -166,7 +164,7 @@ def _compare_rows(
     db: apsw.Connection, name: str, key: Sequence[str], rest: Sequence[str]
 ) -> Iterator[Finding]:
     same = " AND ".join(f"l.{column} = s.{column}" for column in key)
-    differ = " OR ".join(_OTHERWISE.get(each, _DIFFERS).format(each) for each in rest)
+    differ = " OR ".join(_OTHERWISE.get(each, "l.{0} IS NOT s.{0}").format(each) for each in rest)
     live, true = f"live.{name} AS l", f"main.{name} AS s"
     absent = "SELECT {keys} FROM {one} WHERE NOT EXISTS (SELECT 1 FROM {two} WHERE {same}) LIMIT ?"
     of_live, of_true = (", ".join(f"{each}.{column}" for column in key) for each in "ls")

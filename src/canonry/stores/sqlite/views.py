@@ -49,7 +49,6 @@ ENTITY, SCENE, SOURCE = "e", "c", "s"
 _INDEX: Final = "INSERT INTO passages (rowid, words, marks) VALUES (?, ?, ?)"
 _UNINDEX: Final = "INSERT INTO passages (passages, rowid, words, marks) VALUES ('delete', ?, ?, ?)"
 _KEEP: Final = "INSERT INTO passage_stems VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_DROP: Final = "DELETE FROM passage_stems WHERE n = ?"
 _COUNT: Final = (
     "INSERT INTO stem_counts VALUES (?, ?, ?)"
     " ON CONFLICT (mark, stem) DO UPDATE SET n = n + excluded.n"
@@ -110,7 +109,7 @@ def unindex_passage(
     stems = stems_of(passage.text)
     mark = mark_of(passage.space, passage.collection)
     db.execute(_UNINDEX, (n, _marked_words(mark, stems), _all_marks(mark, passage)))
-    db.execute(_DROP, (n,))
+    db.execute("DELETE FROM passage_stems WHERE n = ?", (n,))
     _count_passage(passage, counted, -1, -len(stems))
     count_stems(db, {(mark, stem): -1 for stem in set(stems)})
 
@@ -148,7 +147,6 @@ _LAST: Final = "SELECT coalesce(max(n), 0) FROM things"
 _INSERT: Final = "INSERT INTO things (n, id, kind, body) VALUES (?, ?, ?, ?)"
 _UPDATE: Final = "UPDATE things SET kind = ?, body = ? WHERE n = ?"
 _KEEP_VERSION: Final = "INSERT INTO versions (id, since, kind, body) VALUES (?, ?, ?, ?)"
-_FORGET: Final = "DELETE FROM versions WHERE id = ?"
 _LIST: Final = "INSERT INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _UNLIST: Final = (
     "DELETE FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
@@ -161,8 +159,6 @@ _ADD_TO_COUNT: Final = (
 _DROP_EMPTY_COUNT: Final = (
     "DELETE FROM counts WHERE list = ? AND owner = ? AND space = ? AND facet = ? AND n = 0"
 )
-_WAIT: Final = "INSERT INTO unindexed VALUES (?)"
-_WAIT_NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
 _KEY: Final = 7  # the first columns of a row of `listing` are its primary key
 
 
@@ -233,7 +229,7 @@ def _write_items(
             continue
         db.execute(_UPDATE, (kind, body, old.n))
         if isinstance(item, Tombstone):
-            db.execute(_FORGET, (pack_id(item.id),))
+            db.execute("DELETE FROM versions WHERE id = ?", (pack_id(item.id),))
         written.append((old.n, old.item, item))
     db.executemany(_INSERT, rows)
     return written
@@ -285,7 +281,7 @@ def _queue_passages(
         if gone == come:
             continue
         if gone is not None:
-            db.execute(_WAIT_NO_MORE, (n,))
+            db.execute("DELETE FROM unindexed WHERE n = ?", (n,))
             if db.changes() == 0:
                 unindex_passage(db, n, gone, counted)
         if come is not None:
@@ -296,7 +292,7 @@ def _queue_passages(
         index_passages(db, texts, counted, stems)
         count_stems(db, stems)
     else:
-        db.executemany(_WAIT, [(n,) for n in queued])
+        db.executemany("INSERT INTO unindexed VALUES (?)", [(n,) for n in queued])
 
 
 def _update_identifiers(

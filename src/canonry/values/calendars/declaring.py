@@ -37,7 +37,6 @@ NAME_MAX: Final = 60  # longer names are no names of months or eras
 DAYS_MAX: Final = 10_000  # day tables are built in memory
 YEAR_DAYS_MAX: Final = 100_000  # day tables are built in memory
 SECONDS_MAX: Final = 10**9  # keeps times within 64 bits
-_BEGINS: Final = "0001-01-01T00:00:00Z"
 
 
 def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Calendar:
@@ -59,7 +58,7 @@ def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Ca
         raise InvalidInput(code, message, path=path)
     week = _read_names(fields, "week")
     eras = tuple(_read_era(each) for each in _list_objects(fields, "eras"))
-    begins = fields.optional_text("begins", limit=NAME_MAX) or _BEGINS
+    begins = fields.optional_text("begins", limit=NAME_MAX) or "0001-01-01T00:00:00Z"
     leap = _read_leap(fields, months)
     days = tuple(each.days for each in months)
     if months:

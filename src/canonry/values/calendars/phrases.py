@@ -39,7 +39,6 @@ _FORM_MAX: Final = 5  # the longest name of a time in the tables
 _READINGS_MAX: Final = 2_000
 """The most readings of one phrase; each word with two meanings doubles them."""
 _NAMED_MAX: Final = 1_000  # the most springs or Mondays that one phrase counts
-_LANGUAGES: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
 _SPANS: Final = {"second": SECOND, "minute": 60 * SECOND, "hour": HOUR, "day": DAY}
 _WEEK: Final = 7
 _THURSDAY: Final = 3  # the day of the week, counted from Monday, that is 0 in a calendar
@@ -98,7 +97,7 @@ def _list_candidates(text: str, calendar: Calendar) -> Iterator[tuple[list[_Toke
     plain = [plain_letters(each[0]) for each in words]
     if not 0 < len(words) <= _WORDS_MAX or _UNREAD.search(text):
         return
-    known = [_word_forms(code, calendar) for code in _LANGUAGES]
+    known = [_word_forms(code, calendar) for code in ("en", "de", "fr", "es", "it", "nl", "pt")]
     for forms in known:
         yield from ((tokens, "") for tokens in _list_readings(plain, forms))
     for size in range(len(words), 0, -1):  # the longest date, with the fewest words about it

@@ -367,7 +367,6 @@ def _walk_legs(legs: Iterable[Leg], *, both_directions: bool) -> Iterator[Sequen
 # that two hands that worked in different places, or on different fields, never stand in each
 # other's way.
 
-_NAMED_BY: Final = ("key", "direction")
 _ABSENT: Final = object()
 
 
@@ -430,7 +429,7 @@ def _index_lists(value: Any) -> Any:
 def _name_of(value: Any) -> str | None:
     if not isinstance(value, Mapping):
         return None
-    return next((str(value[each]) for each in _NAMED_BY if each in value), None)
+    return next((str(value[each]) for each in ("key", "direction") if each in value), None)
 
 
 def _plain_lists(tree: Any) -> Any:

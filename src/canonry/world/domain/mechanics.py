@@ -138,7 +138,6 @@ class Caster:
 
 _HELPLESS: Final = frozenset({"incapacitated", "paralyzed", "petrified", "stunned", "unconscious"})
 _SILENT: Final = frozenset({"silence", "silenced", "gagged", "mute"})
-_BOUND: Final = frozenset({"bound", "shackled", "hands-bound"})
 _NO_MAGIC: Final = frozenset({"antimagic", "anti-magic", "no-magic", "magic-dead"})
 
 
@@ -153,7 +152,7 @@ def casting_objections(spell: RuleEntry, caster: Caster) -> tuple[str, ...]:
         found.append("magic does not work in this location")
     if "V" in needs and here & _SILENT:
         found.append("the spell must be spoken, and the caster is silenced")
-    if "S" in needs and caster.conditions & _BOUND:
+    if "S" in needs and caster.conditions & {"bound", "shackled", "hands-bound"}:
         found.append("the spell needs a free hand")
     if caster.spells is not None and spell.name.casefold() not in caster.spells:
         found.append("the caster does not know this spell")

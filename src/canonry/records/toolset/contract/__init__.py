@@ -13,7 +13,6 @@ from canonry.values.data_files import read_toml
 CONTRACT: Final = ContractFile(__name__, "truth.json")
 published = CONTRACT.read_contract
 entries = CONTRACT.tool_entries
-_REF: Final = "#/$defs/"
 _NUMBERS: Final = Limits(any_number=True)
 _FILES: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 """A file of 52,428,800 bytes has 69,905,068 characters in base64; line ends may be among them."""
@@ -107,6 +106,6 @@ def resolve_references(schema: Any) -> Any:
     """Replace every reference in a schema by its target."""
     if isinstance(schema, dict):
         if "$ref" in schema:
-            return resolve_references(published()["$defs"][schema["$ref"].removeprefix(_REF)])
+            return resolve_references(published()["$defs"][schema["$ref"].removeprefix("#/$defs/")])
         return {key: resolve_references(value) for key, value in schema.items()}
     return [resolve_references(value) for value in schema] if isinstance(schema, list) else schema

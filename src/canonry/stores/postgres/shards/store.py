@@ -29,7 +29,6 @@ from canonry.values.ids import SpaceId
 # the store is divided has the directory from then on. Every server knows its store. A missing
 # server and a server of another store are therefore refused.
 
-_OWN: Final = "SELECT server, store, own FROM shards"
 _IS_EMPTY: Final = "SELECT NOT EXISTS (SELECT 1 FROM heads WHERE position > 0)"
 _ALONE: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 _ADD: Final = (
@@ -96,7 +95,7 @@ async def join_servers(databases: Sequence[Database]) -> Mapping[str, Database]:
 
 
 async def _read_known(database: Database) -> _KnownServers:
-    rows = await database.fetch_rows(_OWN)
+    rows = await database.fetch_rows("SELECT server, store, own FROM shards")
     own, store = next((row[:2] for row in rows if row[2]), (None, None))
     return _KnownServers(own, store, frozenset(server for server, _, is_own in rows if not is_own))
 

@@ -26,9 +26,7 @@ _TOKEN: Final = re.compile(
 )
 _SPACED: Final = re.compile(r"(?<![^\W_])[^\W_](?:[ .\-_*][^\W_](?![^\W_])){2,60}")
 _MARK: Final = re.compile(r"\A\s{0,20}(?:system|assistant)\s{0,3}:")
-_LEET: Final = str.maketrans("013457@$!8", "oieastasib")
 _DRAWN_OUT: Final = re.compile(r"(\w)\1{2,}")
-_LINK: Final = ("http://", "https://", "www.", "discord.gg/")
 _GROWN_UP: Final = 18
 _LONGEST_AGE: Final = len("seventeen")
 
@@ -63,7 +61,7 @@ def written_words(text: str) -> list[WrittenWord]:
 def _words_between(text: str, begin: int, end: int) -> Iterator[WrittenWord]:
     for match in _TOKEN.finditer(text, begin, end):
         folded = match[0].casefold()
-        if folded.startswith(_LINK):
+        if folded.startswith(("http://", "https://", "www.", "discord.gg/")):
             yield WrittenWord(frozenset({"#link"}), match.start(), match.end())
         elif folded.startswith("<"):
             yield WrittenWord(frozenset({"#system"}), match.start(), match.end())
@@ -77,7 +75,7 @@ def _word_forms(word: str) -> frozenset[str]:
     forms = {word.casefold().replace("'", "").replace("\u2019", ""), plain}
     digits = [c for c in plain if not c.isalpha()]
     if digits and (len(digits) < len(plain) or plain == "1"):
-        forms.add(plain.translate(_LEET))
+        forms.add(plain.translate(str.maketrans("013457@$!8", "oieastasib")))
     for each in tuple(forms):
         if _DRAWN_OUT.search(each):
             forms |= {_DRAWN_OUT.sub(r"\1", each), _DRAWN_OUT.sub(r"\1\1", each)}
@@ -309,7 +307,6 @@ _STREET: Final = re.compile(
     r"(?<!\w)\d{1,5} [A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20})? (?:Street|St|Avenue|Ave|Road|Rd|Drive|"
     r"Boulevard|Lane)\b, [A-Z]"
 )
-_CARD_DIGITS: Final = range(13, 20)
 _LONGEST_RUN: Final = re.compile(r"(\S)\1{24,}")
 _MOST_REPEATS: Final = 8  # nobody repeats a word as often in earnest
 
@@ -321,7 +318,7 @@ def _private_spans(text: str) -> Iterator[FlaggedSpan]:
             yield FlaggedSpan(category="privacy", start=match.start(), end=match.end())
     for match in _DIGITS.finditer(seen):
         digits = "".join(str(int(sign)) for sign in match[0] if sign.isdecimal())
-        card = len(digits) in _CARD_DIGITS and any(map(int, digits)) and luhn.is_valid(digits)
+        card = len(digits) in range(13, 20) and any(map(int, digits)) and luhn.is_valid(digits)
         if card or match[0].startswith("+"):
             yield FlaggedSpan(category="privacy", start=match.start(), end=match.end())
 

@@ -31,7 +31,6 @@ _WORD: Final = re.compile(
     r"[\"\u201c\u201d\u201e\u00ab\u00bb]|[^\W_]+(?:'[^\W_]+)*'?|[.!?\u2026\n]|[,;:]|//|[()\[\]]"
 )
 _QUOTES: Final = frozenset('"\u201c\u201d\u201e\u00ab\u00bb')
-_ENDS: Final = frozenset(".!?\u2026\n")
 _OPENING: Final = {"(": ")", "[": "]"}
 QUOTE: Final = '"'
 _FORM_WORDS: Final = 4
@@ -111,7 +110,7 @@ def _split_sentences(words: Sequence[SpokenWord]) -> Iterator[tuple[list[SpokenW
             end = next((i for i in range(at, len(words)) if words[i].text == close), len(words))
             yield [SpokenWord("ooc", word.start, word.end), *words[at + 1 : end]], False, False
             at = end
-        elif word.text in _ENDS:
+        elif word.text in frozenset(".!?\u2026\n"):
             if current:
                 yield current, word.text == "?", quoted
             current, quoted = [], False
