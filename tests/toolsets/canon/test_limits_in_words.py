@@ -326,6 +326,7 @@ async def test_a_new_value_of_one_span_leaves_that_of_another(
         ("The gym costs 29 euros per month", "The gym now costs 35 euros"),
         ("The gym costs 29 euros", "The gym now costs 35 euros per month"),
         ("The rent is 900 euros a month", "The rent rose to 950 euros last week"),
+        ("The rent is 900 euros a month", "The rent rose to 950 euros yesterday"),
         ("The rent is 900 euros a month", "The rent rose to 950 euros this month"),
     ],
 )

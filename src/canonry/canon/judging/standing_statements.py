@@ -37,7 +37,7 @@ from canonry.canon.judging.state_tags import (
 from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY, SPEAKER
 from canonry.language.reading.reading import READER, read_quantity, read_statements, said_by
-from canonry.language.reading.times import has_come, is_recurring, moved
+from canonry.language.reading.times import has_come, is_recurring, is_span, moved
 from canonry.language.reading.tokens import word_table
 from canonry.language.texts.stems import EPITHETS, find_names, is_part_of, with_parts, words_of_name
 from canonry.log.entries import Entry, FactRead
@@ -316,7 +316,7 @@ def without_given_time(one: Statement, moment: Moment, *, limited: bool = False)
     recurs = lasting and not limited and is_recurring(one.when)
     if dated or (kind is ValueKind.TIME and moment.position.scene == 0):
         one = one.as_asserted
-    span = one.when if kind is ValueKind.QUANTITY and one.when.isalpha() else ""
+    span = one.when if kind is ValueKind.QUANTITY and is_span(one.when) else ""
     now = replace(one, when=span, qualifiers=one.qualifiers - {AHEAD})
     return now if dated and not recurs else one
 

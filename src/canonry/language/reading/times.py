@@ -139,9 +139,14 @@ def spoken_date(when: str) -> str:
     return " ".join(filter(None, (parts.get("d"), month, parts.get("y"))))
 
 
+def is_span(when: str) -> bool:
+    """Return whether a time is the span that a figure is per, such as `month`, and no moment."""
+    return when.isalpha() and when not in {"yesterday", "today", "tonight", "tomorrow"}
+
+
 def has_come(one: Statement) -> bool:
     """Return whether a change has come when told: `died at dawn`, not in 1402, nor per month."""
-    spanned = isinstance(one.value, Quantity) and one.when.isalpha()
+    spanned = isinstance(one.value, Quantity) and is_span(one.when)
     dated = spanned or AHEAD in one.qualifiers or parts_of(one.when).keys() & {*"ymd"}
     return one.phase in {Phase.BEGINS, Phase.ENDS} and not dated
 

@@ -472,16 +472,16 @@ def _out_of_order(candidate: Candidate, event: Event, how: str) -> Objection:
 
 @make_gate()
 def actor_alive(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Objection]:
-    """Object to acts of the dead, and to the use of what is destroyed."""
-    yield from object_to_the_dead(content, candidate.moment, view)
-
-
-def object_to_the_dead(content: Content, now: Moment, view: SliceView) -> Iterator[Objection]:
     """Object to acts of the dead after their death, and to the use of what is destroyed.
 
     The dead begin nothing that only the living do: they join nobody and become angry no more. An
     involvement without an act only causes a warning.
     """
+    yield from object_to_the_dead(content, candidate.moment, view)
+
+
+def object_to_the_dead(content: Content, now: Moment, view: SliceView) -> Iterator[Objection]:
+    """Object to acts of the dead in a claim, whether or not it was proposed."""
     actors = content.actors if isinstance(content, EventContent | FactContent) else ()
     acting = {one.id for one in map(view.find_entity, actors) if one is not None}
     living, involved = _living_ids(content, view), list[Reference]()
