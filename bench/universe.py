@@ -20,12 +20,16 @@ from bench.report import Row, median
 from bench.worlds import PLACES, World, build_world
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.judging.contents import FactContent
-from canonry.canon.judging.gates.statements import warnings_about
+from canonry.canon.judging.gates.statements import objections_to
+from canonry.canon.judging.gates.verdicts import Objection
+from canonry.canon.judging.slices import SliceView
+from canonry.canon.judging.standing_statements import statements_of
 from canonry.canon.session.commit_change import apply_rule
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
 from canonry.stores.sqlite import Durability
 from canonry.values.fields import Reference
+from canonry.values.moments import NOW
 
 SECTION = "universe"
 FACTS_EACH, SMALLER, ROUNDS, CLAIMS = 10, 100, 7, 50
@@ -109,7 +113,11 @@ async def _search(size: Universe, rand: random.Random, *, linked: bool) -> None:
         about = (Reference(size.world.entities[number]),) if linked else ()
         words = f"Character {number} never visited the {place} in {rand.randrange(1000)}"
         claim = FactContent(statement=words, involved=about)
-        await apply_rule(size.store.canon, size.world.space, partial(warnings_about, claim, None))
+        await apply_rule(size.store.canon, size.world.space, partial(_find_objections, claim))
+
+
+def _find_objections(claim: FactContent, view: SliceView) -> tuple[Objection, ...]:
+    return tuple(objections_to(claim, statements_of(claim, view), NOW, view))
 
 
 def _rows(small: Universe, large: Universe, *, facts: int) -> list[Row]:
