@@ -116,3 +116,23 @@ async def test_only_its_readers_see_what_a_secret_event_changed() -> None:
     other = make_driver("Reader", driver)
     assert await tags_of(driver, "Ilsa") == ["dead"]
     assert await tags_of(other, "Ilsa") == ["alive"]
+
+
+async def test_a_forgotten_event_leaves_no_words_behind() -> None:
+    driver = await open_space()
+    event = (await happen(driver, "Ilsa is killed by a boar."))["id"]
+    await driver.call("decide", verdict="forget", of=[event], reason="A slip.")
+    found = await driver.call("find", text="killed by a boar")
+    assert [one for one in found["found"] if "boar" in str(one.get("says"))] == []
+    assert await tags_of(driver, "Ilsa") == ["alive"]
+
+
+async def test_the_change_of_a_hidden_event_is_hidden_too() -> None:
+    driver = await open_space()
+    event = (await happen(driver, "Bram and Odo are seen in the Crypt."))["id"]
+    other = make_driver("Reader", driver)
+    shown = {"text": "seen in the Crypt", "kinds": ["fact", "event"]}
+    assert (await other.call("find", **shown))["found"] != []
+    keeper = make_driver("CanonKeeper", driver)
+    await keeper.call("neo4j_set_audience", id=event, audience=["gm"], reason="Not yet.")
+    assert (await other.call("find", **shown))["found"] == []

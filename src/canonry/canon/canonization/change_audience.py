@@ -12,14 +12,14 @@ from canonry.canon.judging.wider_audiences import states_tags
 from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, audiences_of, commit_change
-from canonry.canon.session.lookup import commit_at, require_evidence
+from canonry.canon.session.lookup import commit_at, find_event_facts, require_evidence
 from canonry.canon.session.paging import every_item, every_match
 from canonry.log import entries as log
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.fold_commit import ids_needed, ids_of
 from canonry.log.folding import facts_key, item_key, relations_key
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Event, Fact, Relation, events_of_changes
+from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Source
 from canonry.log.observations import list_named_ids
@@ -202,18 +202,8 @@ async def _items_inside(canon: Canon, item: HasAudience) -> list[str]:
         case Scene():
             parts = [*(await canon.documents.turns(item.id, limit=ALONG_MAX))]
         case _:
-            return [each.id for each in await _facts_of_event(canon, item)]
+            return [each.id for each in await find_event_facts(canon, item)]
     return [each.id for each in parts if each.audience == item.audience]
-
-
-async def _facts_of_event(canon: Canon, item: HasAudience) -> list[Fact]:
-    """Return the facts that state what an event changed."""
-    if not isinstance(item, Event):
-        return []
-    state = canon.with_all_secrets.state
-    stated = await state.facts_stating(item.space, {item.title, item.description})
-    own = (each for each in stated if each.position == item.position)
-    return [each for each in own if events_of_changes((each, item))]
 
 
 async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) -> None:

@@ -8,6 +8,7 @@ from canonry.canon.commands.retcon_items import Retcon, retcon_with_dependents
 from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, Withdraw, commit_change
+from canonry.canon.session.lookup import find_event_facts
 from canonry.canon.session.paging import every_item, newest_match
 from canonry.canon.session.snippets import Citing, is_cited, share_of_words, shares_most_words
 from canonry.log.entries import Entry, FactSuperseded, Made, RelationEnded, Withdrawn
@@ -43,7 +44,8 @@ async def forget_statements(
         Conflict: `forget.cited`, with the ids of statements that rest on a document.
     """
     sources = [one for one in statements if isinstance(one, Source)]
-    stated = [one for one in statements if not isinstance(one, Source)]
+    told = [one for one in statements if not isinstance(one, Source)]
+    stated = [*[e for one in told for e in await find_event_facts(canon, one)], *told]
     documents = [each.id for each in sources]
     passages = [
         e.id for i in documents async for e in every_item(partial(canon.documents.snippets, i))

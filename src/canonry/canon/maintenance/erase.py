@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
-from canonry.canon.session.lookup import commit_at
+from canonry.canon.session.lookup import commit_at, find_event_facts
 from canonry.canon.session.paging import every_item, every_match, every_turn
 from canonry.canon.session.snippets import is_cited
 from canonry.language.texts.stems import terms_of
@@ -451,6 +451,7 @@ async def plan_erasure(
     elif isinstance(item, RegisteredSchema):
         group, recorded, sources = await with_type(canon, item, found)
         names += recorded
+    found |= {one.id: "fact" for one in await find_event_facts(canon, item)}
     await with_proposals(canon, item.space, group, found)
     mentions = await find_mentions(canon, item.space, names, excluded=frozenset(found))
     if isinstance(item, Fact | Event | Relation):

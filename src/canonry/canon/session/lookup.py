@@ -14,7 +14,7 @@ from canonry.log.commits import ORIGIN, Commit, Position, stamp_draft
 from canonry.log.entries import KIND_NAMES, Born, Made, StoredItem
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Axiom
+from canonry.log.items.facts import Axiom, Event, Fact, events_of_changes
 from canonry.log.items.sources import account_space, entity_id_of_alias, user_id_of
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import PAGE_MAX
@@ -97,6 +97,15 @@ async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
     if not isinstance(found, Space) or not found.may_have_stories:
         raise unknown_item("universe", space)
     return found
+
+
+async def find_event_facts(canon: Canon, item: object) -> list[Fact]:
+    """Return the facts that state what an event changed; they share its readers and its end."""
+    if not isinstance(item, Event):
+        return []
+    state, words = canon.with_all_secrets.state, {item.title, item.description}
+    found = await state.facts_stating(item.space, words)
+    return [e for e in found if e.position == item.position and events_of_changes((e, item))]
 
 
 async def commit_at(canon: Canon, space: SpaceId, position: int) -> Commit | None:

@@ -21,7 +21,7 @@ from canonry.language.texts.stems import query_stems, stems_of
 from canonry.log.entries import CallUndone, Made, StoredItem
 from canonry.log.fold_commit import ids_of
 from canonry.log.folding import item_key, snippets_key
-from canonry.log.items.facts import Event, Fact, Relation
+from canonry.log.items.facts import Event, Fact, Relation, events_of_changes
 from canonry.log.items.scenes import Turn
 from canonry.log.items.sources import (
     QUOTES_ID,
@@ -305,6 +305,7 @@ async def is_cited(canon: Canon, passage: Turn | Snippet, ignored: Sequence[Citi
     near += await _find_statements(canon, spaces, about, about)
     container_id = passage.scene_id if isinstance(passage, Turn) else passage.source_id
     known = {one.id for one in ignored}
+    known |= {i for i, event in events_of_changes((*near, *ignored)).items() if event in known}
     for one in near:
         if not isinstance(one, Citing) or one.id in known or one.level not in STANDING:
             continue
