@@ -338,7 +338,8 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
         others = await canon.space_scope(universe.id).items_by_id(
             successors - {each.item.id for each in items}
         )
-        items += _list_ends(statements.values(), items, others)
+        lasting = [each for each in statements.values() if each.id not in told]
+        items += _list_ends(lasting, items, others)
     items = [each for each in items if _is_inside(each.moment.at, window)]
     ordered = sort_by_story(sorted(items, key=lambda e: (e.item.id, e.ends)), lambda e: e.moment)
     if view.at is not None:

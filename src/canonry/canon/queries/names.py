@@ -582,7 +582,7 @@ async def _viewpoint_fields(
         except (InvalidInput, NotFound):
             scene = None
         if not isinstance(scene, Scene):
-            message = f"No scene has the title {text[:60]!r}, and {error.message}"
+            message = f"No scene has that title, and {error.message}"
             raise InvalidInput(error.code, message, path="/at") from error
         return {"at": moment_of(scene), "scene": scene}
     return {"at": moment_at(at)}

@@ -304,7 +304,7 @@ async def is_cited(canon: Canon, passage: Turn | Snippet, ignored: Sequence[Citi
     near: list[Any] = [*(await canon.query_scope(spaces).items_by_id(ids)).values()]
     near += await _find_statements(canon, spaces, about, about)
     container_id = passage.scene_id if isinstance(passage, Turn) else passage.source_id
-    known = {one.id for one in ignored}
+    known: set[str] = {one.id for one in ignored}
     known |= {i for i, event in events_of_changes((*near, *ignored)).items() if event in known}
     for one in near:
         if not isinstance(one, Citing) or one.id in known or one.level not in STANDING:
