@@ -154,7 +154,6 @@ LOCAL: Final = "local"
 """The moderator that needs no endpoint."""
 
 _FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, *SecretVariable})
-"""Prefixes of variables that only benchmarks and tests read."""
 
 _DIMENSIONS_MAX: Final = 16_384  # bounds the size of each stored vector
 

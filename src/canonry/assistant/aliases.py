@@ -142,7 +142,7 @@ def claim_by_kind(claim: Mapping[str, Any]) -> dict[str, Any]:
     A name that no claim of this kind has stays, and is refused later.
     """
     rest = {name: value for name, value in claim.items() if name != "kind"}
-    known = (*_MEMBERS[claim["kind"]], *("kind", "evidence", "confidence"))
+    known = (*_MEMBERS[claim["kind"]], "kind", "evidence", "confidence")
     named = _rename_members(rest, known)
     named = {name: _fit_value(each, _MEMBER.get(name, {})) for name, each in named.items()}
     others = [name for name in named if name not in known]

@@ -12,7 +12,7 @@ from canonry.assistant.wording import HINTS
 from canonry.canon.judging.conflicts import Order, find_clash
 from canonry.canon.judging.gates.statements import CIRCLE, POSSIBLE, UNORDERED, order_of
 from canonry.canon.judging.standing_statements import statement_of_relation, statements_of_tags
-from canonry.canon.session.paging import newest_match
+from canonry.canon.session.paging import newest_match, run_aside
 from canonry.canon.session.what_holds import is_current
 from canonry.language.texts.stems import query_stems, stems_of
 from canonry.log.entries import StoredItem
@@ -275,8 +275,8 @@ async def _resting_on_superseded(context: CallContext, new: Iterable[StoredItem]
 async def _counted_before(context: CallContext, changed: Mapping[Any, Fact]) -> Sequence[Fact]:
     """Return the facts with numbers of what somebody gained or lost later."""
     spaces, about = frozenset((context.space.id,)), frozenset(EntityId(i) for i, _ in changed)
-    asked = FactQuery(spaces=spaces, entities=about)
-    found = await newest_match(context.canon.state.facts, asked)
+    every = context.canon.state.facts
+    found = await newest_match(every, FactQuery(spaces=spaces, entities=about))
     seen = await context.canon.caller_scope(context.caller).items_by_id(one.id for one in found)
     held = ((e, one) for one in found if one.id in seen and is_current(one) for e in one.statements)
     counted = (
@@ -295,14 +295,9 @@ async def ended_in_part(context: CallContext, verdicts: Sequence[Row]) -> str:
     asked = {*ends, *(each["id"] for each in verdicts if "id" in each)} if ends else ()
     items = await context.canon.caller_scope(context.caller).items_by_id(asked)
     facts = {i: one for i, one in items.items() if isinstance(one, Fact)}
-    said = {
-        i: {
-            (e.subject, e.attribute)
-            for e in f.statements
-            if not e.implied and e.phase is not Phase.WAS
-        }
-        for i, f in facts.items()
-    }
+    said: dict[str, set[tuple[str, str]]] = {i: set() for i in facts}
+    for i, e in ((i, e) for i, fact in facts.items() for e in fact.statements):
+        said[i] |= set() if e.implied or e.phase is Phase.WAS else {(e.subject, e.attribute)}
     new = {*chain(*(said[i] for i in facts if i not in ends))}
     left = [facts[i].statement for i in ends if i in facts and said[i] & new and said[i] - new]
     return "; ".join(left[:3])
@@ -321,7 +316,8 @@ async def clashes_of(context: CallContext, kept: Entity, merged: Entity) -> list
         held = [e for e in shown.values() if isinstance(e, Fact | Relation) and is_current(e)]
         said.append([(e, s) for e in (each, *held) for s in _statements_as(e, merged.id, kept.id)])
     met = ((a, b) for (a, s), (b, t) in product(*said) if a.id != b.id and find_clash(s, t))
-    pairs = {(a.id, b.id): (a, b) for a, b in met}
+    weight = len(said[0]) * len(said[1])
+    pairs = await run_aside(weight, lambda: {(a.id, b.id): (a, b) for a, b in met})
     rows = await rows_of(context, {e.id: e for e in chain(*pairs.values())}.values())
     texts = {e["id"]: f'"{e["says"]}" ({e["id"]})' for e in rows if "says" in e}
     texts |= {e.id: f'"{e.name} is {" and ".join(e.state_tags)}"' for e in (kept, merged)}

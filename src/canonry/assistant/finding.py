@@ -316,9 +316,7 @@ def no_results_hint(context: CallContext, results: Sequence[FoundItems]) -> str:
     return first_sentences.NOTHING
 
 
-def _without_repeated_events(
-    found: Sequence[tuple[CallContext, StoredItem]],
-) -> list[tuple[CallContext, StoredItem]]:
+def _without_repeated_events(found: Sequence[tuple[CallContext, StoredItem]]) -> list[Any]:
     """Leave out events that a fact among them tells too, as what they changed."""
     told = {*events_of_changes(item for _, item in found).values()}
     return [one for one in found if one[1].id not in told]

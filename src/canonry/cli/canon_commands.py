@@ -192,6 +192,7 @@ def _plain_text(value: Any) -> str:
 # of the toolset canon. The schema of the tool defines the options of its command.
 
 _PATH: Final = re.compile(r"(?<!\S)/([a-z_]{1,20})(?:/\d{1,5})?\b", re.ASCII)
+_EXAMPLE: Final = ' For example: "'
 """The beginning of a sentence with an argument of the tool, which no command line takes."""
 
 
@@ -225,7 +226,7 @@ def _tool_command(name: str) -> click.Command:
             result = asyncio.run(call_tool(settings, asked, arguments))
         except CanonryError as error:
             # Replace paths to arguments of the tool by the options of the command.
-            plain, _, _ = error.message.partition(' For example: "')
+            plain, _, _ = error.message.partition(_EXAMPLE)
             message = _PATH.sub(lambda found: called.get(found[1], found[0]), plain)
             raise type(error)(error.code, message, **error.details) from error
         if as_json:

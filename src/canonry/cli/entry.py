@@ -117,9 +117,6 @@ class LazyGroup(click.Group):
             ctx.exit(DEFECT)
 
 
-"""Thresholds of rare collections: a call makes many values and almost no cycles."""
-
-
 @contextmanager
 def without_collection() -> Iterator[None]:
     """Collect no garbage during imports: nothing is freed there, and starting is faster."""
@@ -128,7 +125,7 @@ def without_collection() -> Iterator[None]:
         yield
     finally:
         gc.freeze()  # later collections skip the imported objects
-        gc.set_threshold(50_000, 20, 100)
+        gc.set_threshold(50_000, 20, 100)  # a call makes many values and almost no cycles
         gc.enable()
 
 

@@ -381,16 +381,13 @@ def _first_value(form: Mapping[str, list[str]], name: str) -> str:
     return next(iter(form.get(name, ())), "")
 
 
-"""Addresses that take forms, and that a browser cannot go back to."""
-
-
 def back_to(form: Mapping[str, list[str]]) -> str:
     """Return the inspector page of a form; another address would lead the browser elsewhere."""
     path = _first_value(form, "back")
     ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     kept = path.partition("#")[0] if ours else "/"
     bare, _, asked = kept.partition("?")
-    if bare in {"/decide", "/propose"}:
+    if bare in {"/decide", "/propose"}:  # these take forms; a browser cannot go back to them
         return "/"
     pairs = [each for each in asked.split("&") if each and not each.startswith(("done=", "ids="))]
     return f"{bare}?{'&'.join(pairs)}" if pairs else bare

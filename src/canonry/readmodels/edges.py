@@ -56,6 +56,7 @@ def time_of_day(tick: Tick) -> str:
 FOREVER: Final = 2**63 - 1
 """The end of an open interval, as it is compared and stored."""
 ALWAYS: Final = -(2**63)
+_TIES: Final = frozenset(Tie)
 
 
 def kind_of(relation: RelationDraft) -> str:
@@ -66,7 +67,7 @@ def kind_of(relation: RelationDraft) -> str:
 def tie_of(relation: RelationDraft) -> Tie | None:
     """Return the tie of an edge; None if another writer used the name without a tie."""
     kind = kind_of(relation)
-    return Tie(kind) if kind in frozenset(Tie) else None
+    return Tie(kind) if kind in _TIES else None
 
 
 def span_of(relation: RelationDraft) -> tuple[int, int] | None:

@@ -162,6 +162,7 @@ class OpeningWork:
         return self.begin_work().result()
 
 
+_ENDLESS: Final = "subscriptions/listen"
 """A request whose answer ends with the connection; the end of the input does not wait for it."""
 _POLLS: Final = sys.platform != "win32"
 """True if one system call can wait for a pipe and for the end; on Windows only for sockets."""
@@ -415,7 +416,7 @@ class _Input(_Stream):
 
     def _track_request(self, message: types.JSONRPCMessage) -> None:
         if isinstance(message, types.JSONRPCRequest):
-            if message.method != "subscriptions/listen":
+            if message.method != _ENDLESS:
                 self._output.unanswered.add(message.id)
                 self._output.idle.clear()
         elif (

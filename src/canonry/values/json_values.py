@@ -119,6 +119,7 @@ LONG: Final = 2_000
 
 _TWO_NUMBERS: Final = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 _PLAIN: Final = (int, float, str)
+_NUMERIC: Final = (*_PLAIN, Decimal)
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -259,7 +260,7 @@ def _phone_number(text: str) -> str | None:
     digits = "".join(c for c in plain if c.isdigit())
     if plain.startswith("00"):
         plain, digits = "+", digits[2:]
-    low, high = (5, 17)
+    low, high = 5, 17
     if not low <= len(digits) <= high:
         return None
     return f"+{digits}" if plain.startswith("+") else digits
@@ -303,7 +304,7 @@ def reference_number(text: str) -> str:
 
 def plain_amount(value: Any) -> str | None:
     """Return the number without trailing zeros: `1500.50` becomes `1500.5`; None if unclear."""
-    if isinstance(value, bool) or not isinstance(value, (*_PLAIN, Decimal)):
+    if isinstance(value, bool) or not isinstance(value, _NUMERIC):
         return None
     if isinstance(value, str) and _TWO_NUMBERS.fullmatch(value.strip()):
         return None

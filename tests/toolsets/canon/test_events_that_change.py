@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.toolsets.canon.kit import ToolDriver, make_driver
+from tests.toolsets.narrative.kit import a_world
 
 pytestmark = pytest.mark.anyio
 
@@ -51,6 +52,7 @@ async def says_of(driver: ToolDriver, name: str) -> list[str]:
         ("Ilsa is arrested by the guards.", "Ilsa", ["alive", "imprisoned"]),
         ("Ilsa marries Bram.", "Bram", ["alive", "married"]),
         ("Odo opens the Hatch.", "Hatch", ["open"]),
+        ("Odo captures the Lute.", "Lute", []),
         ("Ilsa wird von einem Wolf getötet.", "Ilsa", ["dead"]),
         ("Ilsa est tuée par un loup.", "Ilsa", ["dead"]),
         ("Ilsa muere en la cripta.", "Ilsa", ["dead"]),
@@ -136,3 +138,23 @@ async def test_the_change_of_a_hidden_event_is_hidden_too() -> None:
     keeper = make_driver("CanonKeeper", driver)
     await keeper.call("neo4j_set_audience", id=event, audience=["gm"], reason="Not yet.")
     assert (await other.call("find", **shown))["found"] == []
+
+
+@pytest.mark.parametrize(
+    ("title", "warning"),
+    [
+        ("A boar kills Ilsa", "ended: Ilsa is alive"),
+        ("Ilsa wins the race", "possible: Ilsa is involved in it but is dead then"),
+        ("Ilsa becomes angry", "contradiction: Ilsa acts in it but is dead then"),
+    ],
+)
+async def test_a_direct_event_warns_of_what_it_ends_and_of_the_dead(
+    title: str, warning: str
+) -> None:
+    world = await a_world()
+    ilsa = await world.entity("Ilsa", state_tags=["alive"])
+    if not warning.startswith("ended"):
+        await world.event("A boar kills Ilsa", ilsa, time_ref="1400-05-01T00:00:00Z")
+    later = world.backed(entities=(ilsa,), title=title, time_ref="1401-05-01T00:00:00Z")
+    made = await world.call("neo4j_create_event", description="It is sung of.", **later)
+    assert made["warnings"] == [warning]

@@ -1,13 +1,13 @@
 """Create facts, events and axioms, and link evidence and causes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
 from canonry.canon.judging.contents import EventContent, FactContent, end_of
 from canonry.canon.judging.gates.statements import POSSIBLE, objections_to
 from canonry.canon.judging.gates.states import object_to_the_dead
-from canonry.canon.judging.gates.verdicts import Weight
+from canonry.canon.judging.gates.verdicts import Objection, Weight
 from canonry.canon.judging.known_items import Backing, find_repeated_event, make_event, make_fact
 from canonry.canon.judging.relation_timelines import laws_against_state
 from canonry.canon.judging.slices import SliceView
@@ -88,9 +88,15 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
 
 
 def _judge_new_fact(
-    backing: Backing, new_id: NewId, new: FactContent, made: Made, view: SliceView
+    backing: Backing,
+    new_id: NewId,
+    new: FactContent,
+    made: Made,
+    view: SliceView,
+    *,
+    event: EventContent | None = None,
 ) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
-    """Return what stands against a new fact, and the entries with what it says and changes."""
+    """Return what stands against a new fact, or its event, and the entries with what it changes."""
     said, moment = statements_of(new, view), Moment(at=new.time_ref, position=NOW.position)
     reading = FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=said)
     until = end_of(new.time_ref, new.duration)
@@ -105,12 +111,15 @@ def _judge_new_fact(
         if isinstance(old, facts.Fact | facts.Relation)
         and may_end(backing.authority, old.authority)
     ]
-    against += object_to_the_dead(new, moment, view)
-    warnings = (
+    against += object_to_the_dead(event or new, moment, view)
+    return _warnings_of(against), (reading, *changed, *own_ends)
+
+
+def _warnings_of(against: Iterable[Objection]) -> tuple[str, ...]:
+    return tuple(
         f"{_GRADES.get(one.weight, 'contradiction')}: {one.rationale.removeprefix(POSSIBLE)}"
         for one in against
     )
-    return tuple(warnings), (reading, *changed, *own_ends)
 
 
 async def _state_stated(
@@ -173,7 +182,7 @@ async def create_event(
             reads |= {item_key(scene.id)}
         ids = tuple(entity.id for entity in involved)
         rule = partial(_judge_new_event, backing, new_id, new, ids)
-        (warnings, changed), keys = await judge_for_audience(canon, backing, involved, rule)
+        (notes, changed), keys = await judge_for_audience(canon, backing, involved, rule)
         effects = await lookup.require_all(canon, caller, facts.Event, new.causes)
         lookup.require_same_space(backing.space, effects, path="/causes_event_ids")
         require_standing(*effects)
@@ -189,10 +198,8 @@ async def create_event(
             severity=new.severity,
             causes=causes,
         )
-        reads |= keys | set(map(item_key, causes))
-        return Change(
-            entries=(made, *changed), reads=reads, warnings=warnings, audience=backing.audience
-        )
+        entries, reads = (made, *changed), reads | keys | set(map(item_key, causes))
+        return Change(entries=entries, reads=reads, warnings=notes, audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare_change)
 
@@ -203,10 +210,11 @@ def _judge_new_event(
     """Return what stands against a new event, and the entries with what it changes."""
     duplicates, change = _warn_duplicates(backing, new, ids, view), change_of_event(new, view)
     if change is None:
-        return duplicates, ()
+        now = Moment(at=new.time_ref, position=NOW.position)
+        return (*duplicates, *_warnings_of(object_to_the_dead(new, now, view))), ()
     told, at = change.statement, change.time_ref
     made = make_fact(new_id, backing, statement=told, involved=ids, time_ref=at)
-    warnings, entries = _judge_new_fact(backing, new_id, change, made, view)
+    warnings, entries = _judge_new_fact(backing, new_id, change, made, view, event=new)
     return (*duplicates, *warnings), (made, *entries)
 
 

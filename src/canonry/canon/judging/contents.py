@@ -456,7 +456,7 @@ def _tag_changes(fields: Fields, limits: TextLimits) -> tuple[tuple[str, ...], t
     removes = {*normal_tags(fields.read_texts("remove", limit=limits.tag))}
     name, action = fields.find_member("action")
     tag = fields.optional_text("tag", limit=limits.tag)
-    if action not in (None, *(True, "add", "set", "gain"), *_REMOVING):
+    if action not in (None, True, "add", "set", "gain", *_REMOVING):
         message = f"{fields.path_of(name)} must be add, remove, true or false."
         raise InvalidInput("content.unknown-word", message, path=fields.path_of(name))
     if tag is not None:

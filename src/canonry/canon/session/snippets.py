@@ -49,8 +49,6 @@ from canonry.values.ids import (
 from canonry.values.json_values import encode_json
 from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
 
-"""The separator between a document's title and a section's, as between headings."""
-
 
 def digest_of(excerpts: Sequence[Excerpt]) -> str:
     """Return a digest of a document's text, whatever its file."""

@@ -258,6 +258,7 @@ def _repeat_problem(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
 # Save one row of a catalog, or withdraw a relation. Omitted fields do not change, and a new entity
 # is a draft.
 
+_NEW_IDS: Final = SpaceId("catalog")
 """The namespace of ids of new rows: a retry of a request gives the same id."""
 
 STATUS: Final = "status"
@@ -287,7 +288,7 @@ async def save_catalog_row(
         Conflict: what is there stands against it: another has the slug, the id was erased, ...
     """
     contract_id = str(
-        given.get("id") or caller.commit_id(SpaceId("catalog"), canon.identities.new_id)
+        given.get("id") or caller.commit_id(_NEW_IDS, canon.identities.new_id)
     ).lower()
     project = SpaceId(str(given.get("projectId") or contract_id).lower())
     if table is not PROJECTS or given.get("id"):

@@ -190,7 +190,6 @@ _PLAIN: Final = ("organization", "title", "department", "website", "notes")
 _ADDRESS_PARTS: Final = ("street", "postal", "city", "country")
 _NUMBER: Final = re.compile(r"\b\d\b")
 _LINKEDIN: Final = re.compile(r"https?://(?:[a-z]{2,3}\.)?linkedin\.com/", re.IGNORECASE)
-"""The separator of several values in a cell of a Google export."""
 
 
 def extract_address_book(table: Table) -> Iterator[FoundEntity]:

@@ -176,6 +176,7 @@ _FRAME: Final = frozenset(NAMES["mt940"]["frame"].split())
 _OFX_FRAME: Final = frozenset(NAMES["ofx"]["frame"].split())
 """Members of statements that are read, or that only carry the others."""
 
+_FULL: Final = (27, 35, 65)
 """The lengths of full lines and subfields, whose text goes on in the next one without a blank."""
 
 _TAG: Final = re.compile(r"<(/?)([A-Za-z0-9._]+)>([^<\r\n]*)")
@@ -327,7 +328,7 @@ def _mt940_details(text: str) -> list[tuple[str, str]]:
 
 
 def _join_parts(parts: Sequence[str]) -> str:
-    return "".join(part if len(part) in (27, 35, 65) else f"{part} " for part in parts).strip()
+    return "".join(part if len(part) in _FULL else f"{part} " for part in parts).strip()
 
 
 def _clean_text(text: Any) -> str | None:

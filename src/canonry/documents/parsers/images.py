@@ -17,6 +17,7 @@ _SCALE: Final = 200 / 72
 """Pages are drawn with 200 dots per inch, which is enough for print of common size."""
 
 _DETAIL: Final = 0x8769
+_TIMES: Final = ((0x9003, 0x9011), (0x9004, 0x9012), (0x0132, 0x9010))
 """The EXIF tags of the times of taking, digitizing and changing a picture, with their zones."""
 
 _SURE: Final = 0.5  # the least confidence of a recognised line
@@ -70,7 +71,7 @@ def times_of(image: Any) -> Iterator[str]:
     """Yield the times of a picture in its EXIF data with their zones, the best first."""
     tags = image.getexif()
     detail = tags.get_ifd(_DETAIL)
-    for time, zone in ((0x9003, 0x9011), (0x9004, 0x9012), (0x0132, 0x9010)):
+    for time, zone in _TIMES:
         if at := detail.get(time) or tags.get(time):
             yield f"{at}{detail.get(zone, '')}"
 

@@ -69,10 +69,12 @@ NAMES: Final = read_toml(__package__, "kinds.toml")
 _SIGNATURES: Final = {
     name.encode("latin-1"): FileType[kind] for name, kind in NAMES["signatures"].items()
 }
+_COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """The signature of Outlook files and of Office files before 2007."""
 
 _STREAMS: Final[dict[str, str]] = NAMES["streams"]
 _PACKED: Final = {name: FileType[kind] for name, kind in NAMES["packed"].items()}
+_NAMED_INSIDE: Final = (FileType.ODS, FileType.ODT, FileType.EPUB)
 """Archives whose member `mimetype` names their kind."""
 
 _HEIC: Final = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"})
@@ -132,7 +134,7 @@ def _kind_by_signature(data: bytes) -> FileType | None:
     for is_such, kind in _DETECTORS:
         if is_such(data):
             return kind
-    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+    if data.startswith(_COMPOUND):
         name, held = next(
             ((n, held) for n, held in _STREAMS.items() if n.encode("utf-16-le") in data), ("", "")
         )
@@ -185,7 +187,7 @@ def _kind_of_archive(data: bytes) -> FileType:
         raise InvalidInput("document.damaged", message) from error
     if len(names) > _ENTRIES_MAX:
         raise unsupported_kind()
-    for kind in (FileType.ODS, FileType.ODT, FileType.EPUB):
+    for kind in _NAMED_INSIDE:
         if named.strip() == kind.value.encode():
             return kind
     for name, kind in _PACKED.items():

@@ -44,6 +44,7 @@ from canonry.values.fields import PROPOSAL_PREFIX, reference_of
 _LISTS: Final = frozenset({Holding.TEXTS, Holding.REFERENCES})
 _LONG: Final = _LISTS | {Holding.OBJECT}
 _PROSE: Final = frozenset({"statement", "description"})
+_OFFERED: Final = _LISTS | {Holding.TIME}
 """The kinds of members that the form shows even if the proposal lacks them."""
 _NAMED: Final[Mapping[str, type]] = {
     "causes_event_ids": Event,
@@ -116,7 +117,7 @@ async def accept_edited(canon: Canon, caller: Caller, arguments: Arguments) -> S
 def _form_members(proposal: Proposal) -> Sequence[ContentMember]:
     shape, content = CONTENT_SHAPES.get(proposal.type), _flat_content(proposal)
     members = () if shape is None else shape.members
-    return [one for one in members if one.name in content or one.kind in _LISTS | {Holding.TIME}]
+    return [one for one in members if one.name in content or one.kind in _OFFERED]
 
 
 def _flat_content(proposal: Proposal) -> Mapping[str, Any]:

@@ -23,7 +23,6 @@ _UNSEEN: Final = re.compile(
     "\ud800-\udfff\ufff9-\uffff\U000e0000-\U000e007f"  # halves, annotations and tags
     "]"
 )
-"""The visible signs for characters that cannot be shown."""
 
 
 def escape_hidden(text: str) -> str:

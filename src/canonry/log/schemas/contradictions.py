@@ -17,6 +17,7 @@ from canonry.values.json_values import (
     words_only,
 )
 
+_SURNAME_FIRST: Final = "\u3000"
 """Names in the scripts behind this character begin with the family name."""
 
 _DOTTED: Final = re.compile(r"\b([^\W\d_])\.(?=[^\W\d_])")
@@ -105,7 +106,7 @@ def _person_named(name: str) -> _Person:
     words = plain.split()
     generation = _GENERATIONS.get(words[-1], "") if len(words) > 1 else ""
     words = words[:-1] if generation else words
-    if plain > "\u3000":  # these names are written with and without a blank
+    if plain > _SURNAME_FIRST:  # these names are written with and without a blank
         words = ["".join(words)]
     return _Person(words, address, generation)
 

@@ -238,7 +238,6 @@ COLLECTIONS: Final[Mapping[CanonKind, Collection]] = {
 _DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING, RERANKING_MISSING)
 _FACTS: Final = 100
 _ENDS: Final = 5  # the number of found entities whose relations are searched
-"""The growing multiples of the limit that are searched while too few hits remain."""
 
 
 async def search_canon(
@@ -306,7 +305,7 @@ async def _best_hits(canon: Canon, query: TextQuery, limit: int) -> FoundPassage
     hits: Sequence[FoundPassage] = ()
     least = _FACTS if query.collection is Collection.FACTS else 0
     limit = max(limit, least)  # superseded items come last among so many
-    for wide in (limit * times for times in (1, 4, 16)):
+    for wide in (limit * times for times in (1, 4, 16)):  # while too few hits remain
         found = await find_passages(canon, replace(query, limit=wide))
         merged = (t for t in found.items.values() if isinstance(t, Entity))
         roots = {e.merged_into for e in merged if e.merged_into} - found.items.keys()

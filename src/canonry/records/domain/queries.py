@@ -89,7 +89,6 @@ def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 _MONEY: Final = re.compile(r"(^|_)(amount|total|subtotal|price|balance|cost|fee|value)(_|$)")
 _DATE: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?", re.ASCII)
-"""The date of import does not describe the record."""
 
 Schemas = Mapping[str, EntitySchema]
 

@@ -83,6 +83,7 @@ CODES: Final[Mapping[str, str]] = read_toml(__package__, "codes.toml")
 """
 
 _TABLE: Final = DialectTable.read_table(__package__, codes=CODES)
+_OTHER_TYPE: Final = ("/relationship_type", "enum")
 """The path and keyword of a schema error for an unknown type of relationship."""
 _STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
 _UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})
@@ -123,7 +124,7 @@ def code_of(error: CanonryError, tool: str) -> str:
     fault = (error.details.get("path"), error.details.get("keyword"))
     return (
         _TABLE.codes["relationship.type-unknown"]
-        if fault == ("/relationship_type", "enum")
+        if fault == _OTHER_TYPE
         else _TABLE.error_name(error)
     )
 

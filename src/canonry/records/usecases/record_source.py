@@ -79,6 +79,7 @@ EXCERPTS_MAX: Final = 2_000
 BATCH: Final = "batch"
 """The number of a batch in a run's configuration. The last batch has none."""
 
+_HANDED_OVER: Final = frozenset({"records", "properties"})
 """Providers of records that need no interpreter and do not count for the quota."""
 
 
@@ -162,7 +163,7 @@ async def require_quota(canon: Canon, account: Account) -> None:
             break
         # Only the last batch of a file counts.
         whole = run.status is sources.RunStatus.COMPLETED and BATCH not in run.config
-        if whole and run.config.get("provider") not in {"records", "properties"}:
+        if whole and run.config.get("provider") not in _HANDED_OVER:
             charged.append(run)
     if len(charged) < limit:
         return

@@ -35,6 +35,7 @@ from canonry.values.ids import SpaceId
 DUPLICATE: Final = 11000
 _FULL: Final = frozenset((14031, 28))
 _REFUSED: Final = frozenset((13, 18))
+_FAILING: Final = frozenset((1, 8))
 """Error codes of a server that failed itself, also for lack of space."""
 
 _UNSURE: Final = (
@@ -86,7 +87,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
         case errors.OperationFailure(code=code) if code in _REFUSED:
             message = "MongoDB refuses this user. Check mongodb.url and the rights of its user."
             return Unavailable("store.read-only", message)
-        case errors.OperationFailure(code=code) if code in {1, 8}:
+        case errors.OperationFailure(code=code) if code in _FAILING:
             message = "The MongoDB server failed. Check its log and its disk, then try again."
             return Unavailable("store.failing", message)
         case errors.ConfigurationError():

@@ -26,6 +26,7 @@ CONTENDED: Final = (
 """Errors of transactions that lost to another one. They may be sent again."""
 
 MOVED: Final = "space.moved"
+_FENCED: Final = "CY001"
 """Error code of the trigger in `migrations/0002_shards.sql`."""
 
 _UNREACHABLE: Final = "PostgreSQL does not answer. Check its URL and that it runs, then try again."
@@ -47,7 +48,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return Unavailable("store.read-only", message)
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn():
             return world.newer_store()
-        case psycopg.Error() if error.sqlstate == "CY001":
+        case psycopg.Error() if error.sqlstate == _FENCED:
             return moved_error()
         case UnicodeEncodeError():
             return InvalidInput("text.unreadable", "A text contains a lone surrogate. Remove it.")

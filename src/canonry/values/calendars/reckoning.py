@@ -329,6 +329,7 @@ _DAY: Final = re.compile(r"(\d{1,5})(?:st|nd|rd|th)?", re.ASCII)
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?", re.ASCII)
 _BETWEEN: Final = re.compile(r",|(?<=\d)\.(?=\d)")
 _ON: Final = ("the", "on", "am", "le", "el")
+_LINKS: Final = (*_ON, "of", "day", "de")
 DAY_DIGITS: Final = 2
 """So few digits without an era are a day, and no year, where years have eras."""
 _NAMED: Final = 40  # the most names in an error message
@@ -513,7 +514,7 @@ def _month_and_day(
 ) -> tuple[int, int] | None:
     """Return the index of the month and the day, or 0 for none; None: they are not a date."""
     forms = forms_of(*((each.name, each.short) for each in calendar.months))
-    plain = [word for word in words if word not in (*_ON, "of", "day", "de")]
+    plain = [word for word in words if word not in _LINKS]
     unknown: list[str] = []
     if not sure and len(plain) == 1 and plain[0][:1].isdigit() and words[0] in (*_ON, *plain):
         match = _DAY.fullmatch(plain[0])

@@ -325,6 +325,7 @@ def _check_reach(atlas: Atlas) -> Iterator[Problem]:
 # of them is dead to all.
 
 _DEAD: Final = frozenset({"dead", "deceased", "slain", "killed"})
+_DIRECTIONS: Final = frozenset(Direction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -407,7 +408,7 @@ def stack_of(item: Entity, holder: EntityId | None, own: Mapping[str, Any] | Non
 def known_exit_of(edge: RelationDraft, tick: Tick) -> KnownExit | None:
     """The exit that an edge is at a tick; None where it leads in no direction."""
     kind, own = kind_of(edge), edge.properties
-    if kind not in frozenset(Direction):
+    if kind not in _DIRECTIONS:
         return None
     direction, needed = Direction(kind), own.get("requires")
     return KnownExit(

@@ -97,6 +97,9 @@ async def get_atmosphere(
     return await visible_layers(then, location, await then.realms_of(location), TYPES)
 
 
+_DIRECTIONS: Final = frozenset(Direction)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationContext:
     """A location with its exits, realms, layers, people, items and events.
@@ -153,7 +156,7 @@ async def exits_of(then: WorldAt, location: Entity) -> Sequence[Relation]:
     exits = [
         replace(edge, properties={**edge.properties, "blocked": blocked_at(edge, then.tick)})
         for edge in edges
-        if kind_of(edge) in frozenset(Direction)
+        if kind_of(edge) in _DIRECTIONS
     ]
     return sorted(exits, key=lambda edge: DIRECTION_RANK[Direction(kind_of(edge))])
 

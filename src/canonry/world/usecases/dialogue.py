@@ -326,7 +326,6 @@ EXCHANGES_MAX: Final = 6
 """The most exchanges of a pair that enter the next turn; the log keeps all."""
 _SEARCHED_MAX: Final = 100  # the newest events of a pair are among the character's newest
 _TEXT_MAX: Final = 2_000  # bounds an event, which each later prompt may repeat
-"""Why something that a model said is not told."""
 
 
 def is_exchange(event: Event) -> bool:
@@ -406,7 +405,7 @@ def usage_of(own: Mapping[str, Any], tiers: ModelTiers) -> tuple[EventName, Invo
     asked, answered = own.get("tokens") or (0, 0)
     model = str(own.get("model", ""))
     outcome = CallOutcome.ACCEPTED if reason is None else None
-    if reason in {"narration", "moderation.reply"}:
+    if reason in {"narration", "moderation.reply"}:  # a model said it, and it is not told
         outcome = CallOutcome.REJECTED
     invocation = Invocation(
         purpose=ModelPurpose.NPC_DIALOGUE,

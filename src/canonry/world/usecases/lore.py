@@ -115,6 +115,7 @@ async def _write_version(draft: WorldDraft, lore: Lore, number: int, version: Lo
     draft.at = former
 
 
+_SPARES: Final = (20, 200, 2_000)
 """Further facts of lore to read, because laws and archived facts are among them."""
 
 
@@ -123,7 +124,7 @@ async def search_lore(
 ) -> Sequence[tuple[Entity, FoundPassage]]:
     """The best `limit` facts, best first, each with the passage by which it was found."""
     facts: list[tuple[Entity, FoundPassage]] = []
-    for most in (limit + spare for spare in (20, 200, 2_000) if query.strip()):
+    for most in (limit + spare for spare in _SPARES if query.strip()):
         asked = TextQuery(
             collection=Collection.LORE, text=query, spaces=frozenset((world.space,)), limit=most
         )

@@ -278,14 +278,8 @@ def _conflicting_relations(timeline: RelationTimeline) -> Iterator[tuple[Relatio
 def _object_to_relation(
     relation: Relation, weight: Weight, message: str, authority: Authority
 ) -> Objection:
-    named = (relation.id,)
-    return Objection(
-        weight=weight,
-        rationale=message,
-        conflicts=named,
-        conflicting=named,
-        authority=authority,
-    )
+    plain = Objection(weight=weight, rationale=message, authority=authority)
+    return replace(plain, conflicts=(relation.id,), conflicting=(relation.id,))
 
 
 @make_gate(RelationshipContent)
@@ -356,9 +350,7 @@ def _doubts_about(
         yield f"it is a {entity.shown_type}"
     elif entity.entity_class is not content.entity_class:
         yield "it is a kind" if entity.entity_class is EntityClass.ARCHETYPE else "it is no kind"
-    brought = (
-        all_names(entity.absorbed[narrative.NAME]) if narrative.NAME in entity.absorbed else ()
-    )
+    brought = all_names(entity.absorbed.get(narrative.NAME, {}))
     if normalised_name(content.name) not in map(normalised_name, (entity.name, *brought)):
         yield "that is not its name now"
     held = state_tags.tags_held_at(entity, candidate.moment)

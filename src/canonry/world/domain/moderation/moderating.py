@@ -26,6 +26,7 @@ _TOKEN: Final = re.compile(
 )
 _SPACED: Final = re.compile(r"(?<![^\W_])[^\W_](?:[ .\-_*][^\W_](?![^\W_])){2,60}")
 _MARK: Final = re.compile(r"\A\s{0,20}(?:system|assistant)\s{0,3}:")
+_LEET: Final = str.maketrans("013457@$!8", "oieastasib")
 _DRAWN_OUT: Final = re.compile(r"(\w)\1{2,}")
 _GROWN_UP: Final = 18
 _LONGEST_AGE: Final = len("seventeen")
@@ -75,7 +76,7 @@ def _word_forms(word: str) -> frozenset[str]:
     forms = {word.casefold().replace("'", "").replace("\u2019", ""), plain}
     digits = [c for c in plain if not c.isalpha()]
     if digits and (len(digits) < len(plain) or plain == "1"):
-        forms.add(plain.translate(str.maketrans("013457@$!8", "oieastasib")))
+        forms.add(plain.translate(_LEET))
     for each in tuple(forms):
         if _DRAWN_OUT.search(each):
             forms |= {_DRAWN_OUT.sub(r"\1", each), _DRAWN_OUT.sub(r"\1\1", each)}

@@ -110,7 +110,7 @@ def _split_sentences(words: Sequence[SpokenWord]) -> Iterator[tuple[list[SpokenW
             end = next((i for i in range(at, len(words)) if words[i].text == close), len(words))
             yield [SpokenWord("ooc", word.start, word.end), *words[at + 1 : end]], False, False
             at = end
-        elif word.text in frozenset(".!?\u2026\n"):
+        elif word.text in {".", "!", "?", "\u2026", "\n"}:
             if current:
                 yield current, word.text == "?", quoted
             current, quoted = [], False

@@ -136,6 +136,7 @@ def _reject_duplicate(
 # record of it, which is the audit and without which nothing follows; and one commit with all that
 # was proposed. `settle` finds a proposal that stopped between the last two.
 
+_LEFT_BEHIND: Final = safety.MINUTE
 """Age after which an admitted but unapplied proposal counts as abandoned."""
 
 
@@ -164,7 +165,7 @@ async def propose_actions(
     refuse = partial(_record_refusal, canon, caller, world, player=player, sent=sent)
     if isinstance(read, Rejection):
         return await refuse(read)
-    oldest = canon.clock.now() - safety.MINUTE
+    oldest = canon.clock.now() - _LEFT_BEHIND
     if any(
         at < oldest
         for at in (await outcomes.recent_admissions(canon, world.space)).pending.values()
