@@ -290,3 +290,26 @@ async def test_facts_are_judged_before_events_of_the_same_call(
 
     assert [each["verdict"] for each in reply["verdicts"]] == verdicts
     assert "against" not in reply["verdicts"][0] or verdicts[0] == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("claims", "tags"),
+    [
+        (("Ilsa was slain by an ogre.", "Ilsa was raised from the dead."), ["alive"]),
+        (("Ilsa drowned.", "Ilsa came back to life."), ["alive"]),
+        (("Ilsa fell unconscious.", "Ilsa woke up."), ["alive", "awake"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["fact", "event"])
+async def test_what_begins_and_ends_in_one_call_leaves_no_fact_of_it(
+    kind: str, claims: tuple[str, ...], tags: list[str]
+) -> None:
+    driver, _ = await play()
+    await driver.call("tell", scene="The cave", turns=[{"by": "gm", "text": " ".join(claims)}])
+    who = "about" if kind == "fact" else "who"
+    both = [{"kind": kind, "says": says, who: ["Ilsa"]} for says in claims]
+    await driver.call("propose", claims=both, evidence=["The cave"])
+    held = await driver.call("get", of="Ilsa")
+    stated = {one["says"] for one in held["facts"]}
+    assert sorted(held["tags"]) == tags
+    assert not stated & {"Ilsa is dead", "Ilsa is no longer alive", "Ilsa is unconscious"}

@@ -37,6 +37,7 @@ from canonry.canon.judging.state_tags import (
     TagsChanged,
     TagWriter,
     change_tags,
+    is_same_moment,
     own_spelling,
     still_stands,
     supersede_fact,
@@ -179,9 +180,7 @@ def accept_candidate(
         scene_id=proposal.scene_id,
         place=candidate.moment.position,
         proposal_id=proposal.id,
-        spoken=None
-        if candidate.moment.at is None
-        else _spoken_time(candidate, candidate.moment.at),
+        spoken=_spoken_time(candidate),
     )
     context = AcceptanceContext(
         candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing
@@ -202,24 +201,23 @@ def accept_candidate(
             raise BrokenInvariant("canonization.unresolved", message)
 
 
-def _spoken_time(candidate: Candidate, at: Instant) -> known_items.SpokenTime | None:
+def _spoken_time(candidate: Candidate) -> known_items.SpokenTime | None:
     """Return the words of the time in the content, or else in its scene."""
-    own, wrong = time_of(candidate.content), candidate.corrects
+    own, wrong, at = time_of(candidate.content), candidate.corrects, candidate.moment.at
     proposal, scene = candidate.proposal, candidate.scene
     if own is None:
         text = getattr(scene if wrong is None else wrong, "time_words", None)
     else:
         text = time_text_of(proposal.type, proposal.original)
-    return None if text is None else known_items.SpokenTime(text=text, at=at)
+    return None if text is None or at is None else known_items.SpokenTime(text=text, at=at)
 
 
 def _accept_entity(context: AcceptanceContext, content: EntityContent) -> Acceptance:
     namesake = find_known_entity(context.candidate, content, context.view)
     if namesake is not None:
         return _restate_entity(context, content, namesake)
-    archetype = (
-        None if content.derives_from is None else context.find_entity(content.derives_from).id
-    )
+    source = content.derives_from
+    archetype = None if source is None else context.find_entity(source).id
     entity_id, entries = known_items.make_entity(
         context.new_id,
         context.backing,
@@ -389,9 +387,7 @@ def _change_tags(
     context: AcceptanceContext, entity: Entity, add: tuple[str, ...], remove: tuple[str, ...] = ()
 ) -> TagsChanged:
     """Return the change of state, and the tags that the verdict retcons."""
-    retracted = [
-        conflicting for conflicting in context.verdict.retcons if isinstance(conflicting, TagHeld)
-    ]
+    retracted = [one for one in context.verdict.retcons if isinstance(one, TagHeld)]
     return change_tags(
         context.tag_writer(entity),
         add=own_spelling(entity, add),
@@ -431,32 +427,27 @@ def _accept_event(context: AcceptanceContext, content: EventContent) -> Acceptan
 
 def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance:
     involved = context.entity_ids(content.involved)
-    at, wrong, later = context.candidate.moment.at, context.candidate.corrects, list[Fact]()
+    moment, wrong, later = context.candidate.moment, context.candidate.corrects, list[Fact]()
+    at = moment.at
     for fact in context.view.facts_stating(content.statement):
         about = context.view.root_ids(fact.involved)
         until = end_of(at, content.duration)
-        early = None not in {at, fact.time_ref} and comes_after(
-            fact.moment, context.candidate.moment
-        )
+        early = None not in {at, fact.time_ref} and comes_after(fact.moment, moment)
         then = about == set(involved) and intervals_overlap(at, until, fact.time_ref, fact.ends_at)
         if then and early:
             later.append(fact)
-        if early or not then or not still_stands(context.view, fact, context.candidate.moment):
+        if early or not then or not still_stands(context.view, fact, moment):
             continue
         if context.verdict.supersedes:  # the repetition ends a statement between the two
             continue
         if {**fact.properties, **content.properties} == dict(fact.properties):
-            return retcon_conflicting(
-                context, _repeat_relation(context, fact, context.candidate.moment.at)
-            )
+            return retcon_conflicting(context, _repeat_relation(context, fact, at))
         if _may_add_details(context, fact, content):
             return retcon_conflicting(context, _add_details(context, fact, content))
     duration = content.duration
     if isinstance(wrong, Fact) and content.time_ref is None and duration is None:
         duration = wrong.duration
-    retracted = [
-        conflicting for conflicting in context.verdict.retcons if isinstance(conflicting, str)
-    ]
+    retracted = (one for one in context.verdict.retcons if isinstance(one, str))
     facts = [one for one in retracted if isinstance(context.view.find_item(one), Fact)]
     made = known_items.make_fact(
         context.new_id,
@@ -469,7 +460,7 @@ def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance
         properties=content.properties,
         replaces=wrong.id if isinstance(wrong, Fact) else FactId(facts[0]) if facts else None,
     )
-    statements = statements_at(content, context.candidate.moment, context.view)
+    statements = statements_at(content, moment, context.view)
     read = log.FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=statements)
     entries: list[log.Entry] = [made, read]
     entries += change_states(
@@ -477,10 +468,11 @@ def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance
         context.view,
         context.new_id,
         context.backing,
-        moment=context.candidate.moment,
+        moment=moment,
         until=end_of(at, duration),
         ended=[one for one in context.verdict.supersedes if isinstance(one, TagHeld)],
     )
+    entries += _end_states_at_once(context, made.thing.id)
     if isinstance(made.thing, FactDraft) and later:  # it goes on as the fact that says it again
         again = sort_by_story(later, lambda fact: fact.moment)[0]
         entries.append(supersede_fact(made.thing, again.time_ref, again.id))
@@ -488,15 +480,22 @@ def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance
     return retcon_conflicting(context, acceptance)
 
 
+def _end_states_at_once(context: AcceptanceContext, by: str) -> Iterator[log.Entry]:
+    """End the facts of states that begin and end at one moment, which no interval holds."""
+    then, ends = context.candidate.moment, context.verdict.supersedes
+    named = (one.facts if isinstance(one, TagHeld) else (one,) for one in ends)
+    for old in map(context.view.find_item, chain.from_iterable(named)):
+        if isinstance(old, Fact) and "tag" in old.properties and is_same_moment(old.moment, then):
+            yield supersede_fact(old, then.at, by)
+
+
 def _may_add_details(context: AcceptanceContext, fact: Fact, content: FactContent) -> bool:
     """Return whether the authority may merge the content's properties into a known fact.
 
     State facts follow the entity's tags, and facts that the verdict retcons are excluded.
     """
-    if "tag" in fact.properties or fact.id in (
-        *context.verdict.retcons,
-        *context.verdict.supersedes,
-    ):
+    gone = (*context.verdict.retcons, *context.verdict.supersedes)
+    if "tag" in fact.properties or fact.id in gone:
         return False
     adds = all(
         fact.properties.get(name, value) == value for name, value in content.properties.items()
