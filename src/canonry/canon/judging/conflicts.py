@@ -397,6 +397,8 @@ def _number_clash(case: _Case) -> StatementClash | None:
         return case.make_clash(reason) if same and within else None
     if not before or not same:
         return None
+    if case.entry.name == "age" and case.order is Order.ONE and other.low - one.high > 12:
+        case = case._replace(claim=replace(claim, phase=Phase.IS))  # two birthdays at one moment
     priced = paid and min(one.low, other.low) > 0  # nothing is free in any money
     if case.entry.name == "age" and case.order is Order.LATER and other.high < one.low:
         return StatementClash(grade=Grade.POSSIBLE, reason=f"{subject} was older before.")

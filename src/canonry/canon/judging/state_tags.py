@@ -201,9 +201,7 @@ def is_same_moment(one: Moment, other: Moment) -> bool:
 #
 # A statement that somebody is dead equals a change of that state.
 
-_CHANGED: Final = frozenset({"again", "now"})
-_ANEW: Final = _CHANGED | {"still"}
-"""Words that give the time of a state instead of the state; those of a change among them."""
+_CHANGED: Final = frozenset({"again", "now", "done", "finished", "completed"})
 
 
 def stated_tag(
@@ -221,12 +219,12 @@ def stated_tag(
         return None
     words = rest.split()
     holds = words[:2] != ["no", "longer"]
-    tag = " ".join(word for word in words[0 if holds else 2 :] if word not in _ANEW)
+    tag = " ".join(e for e in words[0 if holds else 2 :] if e not in {"again", "now", "still"})
     known = {normal_tag(one): one for group in groups for one in group}
     known |= {normal_tag(one.tag): one.tag for one in changes_of(entity)}
     meant = attribute_of_word(tag) if _CHANGED.intersection(words) else None
     if tag not in known or (meant and meant[0].name != "life"):
-        return None  # the reader knows "is open again" as a change
+        return None  # the reader knows "is open again" and "is done" as changes
     return known[tag], holds
 
 
