@@ -397,7 +397,7 @@ def _number_clash(case: _Case) -> StatementClash | None:
         return case.make_clash(reason) if same and within else None
     if not before or not same:
         return None
-    if case.entry.name == "age" and case.order is Order.ONE and other.low - one.high > 12:
+    if case.entry.name == "age" and case.order is Order.ONE and other.low - one.high > one.step:
         case = case._replace(claim=replace(claim, phase=Phase.IS))  # two birthdays at one moment
     priced = paid and min(one.low, other.low) > 0  # nothing is free in any money
     if case.entry.name == "age" and case.order is Order.LATER and other.high < one.low:
