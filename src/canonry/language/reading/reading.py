@@ -233,7 +233,7 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
     parts = parts_of(*times)
     for at, named in _time_phrases(words, parts, start):
         starts = happened or (at and since[at - 1]) or (unread and begins[at])
-        if starts and not (at and until[at - 1]):
+        if starts and not since[at] and not (at and until[at - 1]):
             rough = read_rough_time(named, start=start)
             whole = not parts and rough.counted and rough.grain in {Grain.MONTH, Grain.YEAR}
             return rough_in_words(rough, GREGORIAN) if whole else named
