@@ -42,7 +42,7 @@ _REWRITES: Final = Lazy(
                 for old, new in _DATA[code].get(name, ())
             ]
         )
-        for name in ("cased", "rewrites", "periods")
+        for name in ("named", "cased", "rewrites", "periods")
     }
 )
 _FORMS: Final = Lazy(
@@ -316,7 +316,7 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
         return f" @{len(ids) - 1}@ "
 
     plain = _FORMS[words.code]["abbreviations"].sub(r"\1 ", plain_signs(text[:LONG]))
-    plain = plain.replace("\u2026", ".")
+    plain = _REWRITES[words.code]["named"].apply(plain.replace("\u2026", "."))
     plain = plain.replace('"', " ").replace("\u201c", " ").replace("\u201d", " ")
     plain = _with_names(plain, names, words, mask_name)
     plain = _REWRITES[words.code]["cased"].apply(plain)
