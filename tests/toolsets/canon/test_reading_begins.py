@@ -133,7 +133,7 @@ async def test_an_account_lists_refused_claims_until_settled() -> None:
 
 SHOWN: list[tuple[dict[str, Any], str, str]] = [
     ({"kind": "relation", "from": "Odo", "type": "OWNS", "to": "Marrow"}, "why", "relation"),
-    ({"kind": "event", "says": "The light of Odo Brand went out"}, "why", "event"),
+    ({"kind": "event", "says": "The bell rang for Odo Brand"}, "why", "event"),
     ({"kind": "state", "of": "Odo", "tags": ["calm"]}, "get", "fact"),
     ({"kind": "entity", "name": "Wim Haas", "type": "character"}, "get", "proposal"),
     ({"kind": "fact", "says": "Odo Brand was never born"}, "get", "proposal"),

@@ -219,7 +219,7 @@ def fit_types(one: Statement, types: Mapping[str, str], *, buried: bool) -> Iter
         one = replace(one, attribute="life", value="dead", phase=Phase.BEGINS)
     wrecked = of == EntityType.CHARACTER and one.value in _OBJECT_STATES
     damaged = wrecked and (one.phase is Phase.BEGINS or one.implied)
-    never = {"holder", "floating"} if of in _PEOPLE else set[str]()
+    never = {"holder", "floating", "light"} if of in _PEOPLE else set[str]()
     never |= {"life"} if of == EntityType.OBJECT and buried else set[str]()
     never |= {"freedom"} if of in {EntityType.LOCATION, EntityType.OBJECT} else set[str]()
     if one.attribute not in never and not damaged:
